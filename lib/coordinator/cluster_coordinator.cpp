@@ -48,6 +48,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       link_(std::make_shared<CoordinatorLink>()),
       closures_(options_.queue_capacity, options_.keep_going),
       dispatcher_(closures_, workers_, {options_.max_losses, options_.balance_after}),
+      resources_(program_, workers_, closures_, link_),
       stall_(options_.stall_after) {
   if (options_.commands) {
     task::CommandSession session = *options_.commands;
@@ -92,8 +93,7 @@ Coordinator::~Coordinator() {
   owned_endpoint_.reset();  // no callback runs after this
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   closures_.abandon(ended);
-  for (const auto& [name, values] : values_on_workers_)
-    for (const SharedValue& value : values) value->become(ClosureState::kAborted);
+  resources_.abandon();
 }
 
 Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
@@ -382,8 +382,8 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
   PerWorkerDataset made;  // if it isn't returned, iterators made for it are dropped
   MutexLock lock(mutex_);
   if (fatal_) return fail(*fatal_);
-  made = add_iterators(dataset);
-  const IteratorDef& iterators = std::prev(iterators_.end())->second;  // valid as long as `made`
+  made = resources_.add(dataset, epoch_);
+  const WorkerResources::Iterators& iterators = *resources_.find(made.id);  // valid as long as `made`
   endpoint_->post([this] {
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
@@ -393,18 +393,9 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     }
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
-  // True if every connected worker has it, and there is at least one; others get it before their first closure.
-  const auto is_made = [this, &iterators]() TFD_REQUIRES(mutex_) {
-    bool any = false;
-    for (std::size_t i = 0; i < workers_.size(); ++i) {
-      if (!workers_[i].is_ready()) continue;
-      if (!iterators.made_on.contains(i)) return false;
-      any = true;
-    }
-    return any;
-  };
-  const bool decided =
-      lock.wait(changed_, deadline, [&]() TFD_REQUIRES(mutex_) { return fatal_ || iterators.error || is_made(); });
+  const bool decided = lock.wait(changed_, deadline, [&]() TFD_REQUIRES(mutex_) {
+    return fatal_ || iterators.error || resources_.is_made(iterators);
+  });
   if (fatal_) return fail(*fatal_);
   if (iterators.error) return fail(*iterators.error);
   if (!decided)

@@ -2,17 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
-// WorkerPool, Dispatcher, Evaluation and StallReport, each with its own state and without a lock; one lock guards them
-// all, and requests are sent and callbacks of the caller are called without it. CommandSessions and RunOwnership are
-// one thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join), dispatch.cpp sends closures
-// to workers, fencing.cpp fences and drops after a failure, workers.cpp handles new workers, worker_loss.cpp lost ones,
-// servers.cpp the variables. Thread rule: public functions from any thread but the I/O thread; the private ones say
-// where they run.
+// WorkerPool, Dispatcher, WorkerResources, Evaluation and StallReport, each with its own state and without a lock; one
+// lock guards them all, and requests are sent and callbacks of the caller are called without it. CommandSessions and
+// RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join),
+// dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp handles new
+// workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any thread but the
+// I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "closure_table.hpp"
 #include "command_sessions.hpp"
@@ -24,6 +23,7 @@
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "worker_pool.hpp"
+#include "worker_resources.hpp"
 
 namespace tfd::coordinator {
 
@@ -41,14 +41,6 @@ struct Server {
   std::string address;
   Clock::time_point away_since{};  // since when it is silent or disconnected; zero: it is up
   bool has_connection = true;
-};
-
-struct IteratorDef {
-  std::string id;
-  std::string dataset;
-  std::weak_ptr<const void> hold;  // PerWorkerDataset's
-  std::optional<Error> error = {};
-  std::set<std::size_t> made_on = {};  // workers
 };
 
 class Coordinator final : public ClusterCoordinator {
@@ -157,16 +149,10 @@ class Coordinator final : public ClusterCoordinator {
   bool is_server(const std::string& task) const;
 
   // resources.cpp: iterators and variables on workers
-  PerWorkerDataset add_iterators(const std::string& dataset) TFD_REQUIRES(mutex_);
   void drop_iterators(std::uint64_t number);  // on the I/O thread
-  const IteratorDef* find_iterators(const std::string& id) const TFD_REQUIRES(mutex_);
-  bool is_own_variable(const std::string& name) const;
-  bool is_there(const std::string& name, std::size_t worker) const TFD_REQUIRES(mutex_);
   std::uint64_t shuffle_stream_of(const Worker& worker) const TFD_REQUIRES(mutex_);
-  void refresh_values(std::size_t worker) TFD_REQUIRES(mutex_);
   Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
-  Error aborted(const Worker& worker, const std::string& name) const;
 
   // membership.cpp
   Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
@@ -225,14 +211,11 @@ class Coordinator final : public ClusterCoordinator {
   ClosureTable closures_ TFD_GUARDED_BY(mutex_);
   WorkerPool workers_ TFD_GUARDED_BY(mutex_);     // grows on the I/O thread, under the lock
   Dispatcher dispatcher_ TFD_GUARDED_BY(mutex_);  // over both
+  WorkerResources resources_ TFD_GUARDED_BY(mutex_);
   std::vector<Server> servers_;
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
-  std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);  // loss of a parameter server: fails all requests
-  std::map<std::uint64_t, IteratorDef> iterators_ TFD_GUARDED_BY(mutex_);  // live iterators, in the order of creation
-  std::uint64_t next_iterators_ TFD_GUARDED_BY(mutex_) = 0;
-  using SharedValue = std::shared_ptr<RemoteValue::Shared>;  // shared with the caller's RemoteValue
-  std::map<std::string, std::vector<SharedValue>> values_on_workers_ TFD_GUARDED_BY(mutex_);
+  std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);              // loss of a parameter server: fails all requests
   std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers
   bool evaluates_no_more_ TFD_GUARDED_BY(mutex_) = false;
   std::optional<TransientFailures> transient_ TFD_GUARDED_BY(mutex_);

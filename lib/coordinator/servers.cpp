@@ -190,7 +190,7 @@ Result<void> Coordinator::check_placed(const std::string& variable) const {
 
 /// Checks a variable whose rows are read or assigned ("read").
 Result<void> Coordinator::check_table(const std::string& variable, const char* how) const {
-  if (is_own_variable(variable))
+  if (is_per_worker(program_, variable))
     return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be {} whole", variable, how);
   if (copies_.has(variable))
     return fail(Code::kUnimplemented,
@@ -209,7 +209,7 @@ Result<T> Coordinator::unless_fenced(Result<T> answer) {
 }
 
 Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
-  if (is_own_variable(variable))
+  if (is_per_worker(program_, variable))
     return fail(Code::kInvalidArgument, "variable '{}' is per worker: every worker has a different value", variable);
   TFD_TRY(check_placed(variable));
   auto values = TFD_TRY(unless_fenced(ps_->read(copies_.names_of(variable), deadline)));
@@ -225,7 +225,7 @@ Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const
 }
 
 Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
-  if (is_own_variable(variable)) return assign_on_workers(variable, value, deadline);
+  if (is_per_worker(program_, variable)) return assign_on_workers(variable, value, deadline);
   TFD_TRY(check_placed(variable));
   const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
   if (value.spec() != spec)

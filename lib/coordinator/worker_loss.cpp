@@ -33,9 +33,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     worker.replicas = 0;
     if (std::exchange(worker.has_program, false)) worker.data = {0, worker.data.returns + 1};
     worker.making_iterator = false;
-    closures_.forget(index);
-    for (auto& [number, iterators] : iterators_) iterators.made_on.erase(index);
-    refresh_values(index);
+    resources_.lose(index);
     worker.reason = reason;
     worker.occupied.clear();
     if (is_unfit) pause = worker.take_backoff();

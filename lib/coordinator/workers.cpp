@@ -95,8 +95,7 @@ void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
           if (worker.generation != generation) return;
           worker.has_program = true;
           worker.occupied.clear();
-          closures_.forget(index);
-          for (const auto& [number, iterators] : iterators_) closures_.put_for(index, number);
+          resources_.begin(index);
         }
         make_iterators(index, generation);
       },
@@ -207,29 +206,23 @@ void Coordinator::retry_worker_after(std::size_t index, Duration pause) {
 
 // Creates missing iterators one after the other, in the order of their creation; then the worker is ready.
 void Coordinator::make_iterators(std::size_t index, std::uint64_t generation) {
-  IteratorDef next;
+  std::optional<WorkerResources::Iterators> next;
   std::uint64_t stream = 0;
-  std::optional<ClosureId> number;
   {
     const MutexLock lock(mutex_);
     Worker& worker = workers_[index];
     if (worker.generation != generation || worker.making_iterator) return;
-    auto found = iterators_.end();
-    do {
-      number = closures_.take_for(index);
-      found = number ? iterators_.find(*number) : iterators_.end();
-    } while (number && (found == iterators_.end() || found->second.error));  // dropped, or unused because of an error
-    if (number) {
-      next = found->second;
+    if (const auto* iterators = resources_.take_next(index)) {
+      next = *iterators;
       stream = shuffle_stream_of(worker);
       worker.making_iterator = true;
     }
     changed_.notify_all();
   }
-  if (!number) return worker_ready(index);
+  if (!next) return worker_ready(index);
   client_of(index).create_iterator(
-      next.id, next.dataset, Deadline::after(kLoadTimeout),
-      [this, index, generation, number = *number](Result<void> made) {
+      next->id, next->dataset, Deadline::after(kLoadTimeout),
+      [this, index, generation, number = next->number](Result<void> made) {
         iterator_made(index, generation, number, std::move(made));
       },
       stream);
@@ -241,15 +234,13 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
     Worker& worker = workers_[index];
     if (worker.generation != generation) return;
     worker.making_iterator = false;
-    const auto iterators = iterators_.find(number);
     if (made || made.error().code == Code::kAlreadyExists) {  // kept since before the connection was lost
-      if (iterators != iterators_.end()) iterators->second.made_on.insert(index);
-      refresh_values(index);
+      resources_.made(number, index);
       stall_.progressed();
-    } else if (made.error().code != Code::kUnavailable && worker.is_ready() && iterators != iterators_.end()) {
-      auto& error = iterators->second.error;  // no caller has it yet: its creation fails
-      error = made.error();
-      if (error->task.empty()) error->task = worker.name;
+    } else if (made.error().code != Code::kUnavailable && worker.is_ready()) {
+      Error error = made.error();
+      if (error.task.empty()) error.task = worker.name;
+      resources_.fail(number, std::move(error));
       changed_.notify_all();
     }
   }
@@ -257,7 +248,7 @@ void Coordinator::iterator_made(std::size_t index, std::uint64_t generation, std
     if (made.error().code == Code::kUnavailable) return worker_lost(index, generation, made.error().message);
     const bool is_missed = [&] {
       const MutexLock lock(mutex_);
-      return workers_[index].state() == WorkerState::kLoading && iterators_.contains(number);
+      return workers_[index].state() == WorkerState::kLoading && resources_.find(number) != nullptr;
     }();
     if (is_missed) return load_failed(index, generation, std::move(made).error());
   }
@@ -276,7 +267,7 @@ void Coordinator::worker_ready(std::size_t index) {
     workers_.set_paused(index, false);
     workers_.become(index, WorkerState::kReady, Clock::now());
     workers_.became_ready(index);
-    refresh_values(index);
+    resources_.refresh(index);
     stall_.progressed();
     changed_.notify_all();
   }

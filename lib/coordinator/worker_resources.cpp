@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker_resources.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::coordinator {
+namespace {
+
+/// Reports that the iterators can't be used any more, on whatever thread the last reference goes, even under the
+/// coordinator's lock.
+class IteratorsHold {
+ public:
+  IteratorsHold(std::shared_ptr<CoordinatorLink> link, std::uint64_t number)
+      : link_(std::move(link)), number_(number) {}
+  IteratorsHold(const IteratorsHold&) = delete;
+  IteratorsHold& operator=(const IteratorsHold&) = delete;
+  ~IteratorsHold() {
+    const std::scoped_lock lock(link_->drop_mutex);
+    if (link_->drop) link_->drop(number_);
+  }
+
+ private:
+  const std::shared_ptr<CoordinatorLink> link_;  // shared with the coordinator, which this may outlive
+  const std::uint64_t number_;
+};
+
+/// Returns the same value, which keeps the iterators alive; the coordinator's own pointer to it doesn't.
+std::shared_ptr<RemoteValue::Shared> with_hold(const std::shared_ptr<RemoteValue::Shared>& value,
+                                               std::shared_ptr<const void> hold) {
+  if (hold == nullptr) return value;
+  using Both = std::pair<std::shared_ptr<RemoteValue::Shared>, std::shared_ptr<const void>>;
+  return {std::make_shared<const Both>(value, std::move(hold)), value.get()};
+}
+
+}  // namespace
+
+PerWorkerDataset WorkerResources::add(const std::string& dataset, std::uint64_t epoch) {
+  const std::uint64_t number = next_++;
+  PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch, number),
+                        std::make_shared<const IteratorsHold>(link_, number)};
+  iterators_.emplace(number, Iterators{number, made.id, dataset, made.hold});
+  for (std::size_t i = 0; i < workers_.size(); ++i)
+    if (workers_[i].has_program) requests_.put_for(i, number);  // other workers get all iterators with the program
+  return made;
+}
+
+const WorkerResources::Iterators* WorkerResources::find(std::uint64_t number) const {
+  const auto found = iterators_.find(number);
+  return found == iterators_.end() ? nullptr : &found->second;
+}
+
+const WorkerResources::Iterators* WorkerResources::find(const std::string& id) const {
+  const auto found = std::ranges::find_if(iterators_, [&](const auto& one) { return one.second.id == id; });
+  return found == iterators_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> WorkerResources::drop(std::uint64_t number) {
+  const auto found = iterators_.find(number);
+  if (found == iterators_.end()) return std::nullopt;
+  std::string id = std::move(found->second.id);
+  iterators_.erase(found);
+  values_.erase(id);
+  return id;
+}
+
+bool WorkerResources::is_made(const Iterators& iterators) const {
+  bool any = false;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (!workers_[i].is_ready()) continue;
+    if (!iterators.made_on.contains(i)) return false;
+    any = true;
+  }
+  return any;
+}
+
+void WorkerResources::begin(std::size_t worker) {
+  requests_.forget(worker);
+  for (const auto& [number, iterators] : iterators_) requests_.put_for(worker, number);
+}
+
+const WorkerResources::Iterators* WorkerResources::take_next(std::size_t worker) {
+  while (const auto number = requests_.take_for(worker)) {
+    const Iterators* next = find(*number);
+    if (next != nullptr && !next->error) return next;  // else they were dropped, or are unused because of an error
+  }
+  return nullptr;
+}
+
+void WorkerResources::made(std::uint64_t number, std::size_t worker) {
+  if (const auto found = iterators_.find(number); found != iterators_.end()) found->second.made_on.insert(worker);
+  refresh(worker);
+}
+
+void WorkerResources::fail(std::uint64_t number, Error error) {
+  if (const auto found = iterators_.find(number); found != iterators_.end()) found->second.error = std::move(error);
+}
+
+void WorkerResources::lose(std::size_t worker) {
+  requests_.forget(worker);
+  for (auto& [number, iterators] : iterators_) iterators.made_on.erase(worker);
+  refresh(worker);
+}
+
+bool WorkerResources::is_there(const std::string& name, std::size_t worker) const {
+  if (!workers_[worker].is_ready()) return false;
+  const Iterators* iterators = find(name);
+  return iterators == nullptr || iterators->made_on.contains(worker);  // variables are created with the program
+}
+
+Error WorkerResources::aborted(std::size_t worker, const std::string& name) const {
+  const std::string& task = workers_[worker].name;
+  return {Code::kCancelled,
+          fmt::format("aborted: '{}' is gone with {}; it is created again when that worker returns", name, task), task};
+}
+
+Result<std::vector<RemoteValue>> WorkerResources::values(const std::string& name) {
+  const bool has_variable = is_per_worker(program_, name);
+  const Iterators* iterators = find(name);
+  const auto hold = iterators == nullptr ? nullptr : iterators->hold.lock();
+  if (!has_variable && hold == nullptr)
+    return tfd::fail(Code::kNotFound,
+                     "no '{}' on the workers: it is neither a per-worker variable nor the id of a dataset",
+                     printable(name));
+  auto& values = values_[name];
+  for (std::size_t i = values.size(); i < workers_.size(); ++i) {
+    values.push_back(std::make_shared<RemoteValue::Shared>(ClosureId{0}, link_));
+    values.back()->place = std::make_unique<OnWorker>(OnWorker{i, has_variable ? name : std::string()});
+    values.back()->error = aborted(i, name);  // set once, before it is visible to others
+    if (is_there(name, i))
+      values.back()->become(ClosureState::kReady);
+    else if (workers_[i].was_ready)
+      values.back()->become(ClosureState::kAborted);
+  }
+  std::vector<RemoteValue> out;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!workers_[i].has_left) out.emplace_back(with_hold(values[i], hold));
+  return out;
+}
+
+void WorkerResources::refresh(std::size_t worker) {
+  for (const auto& [name, values] : values_) {
+    if (worker >= values.size()) continue;
+    const bool there = is_there(name, worker);
+    const ClosureState before = values[worker]->state.load();
+    if (there && before != ClosureState::kReady) values[worker]->become(ClosureState::kReady);
+    if (!there && before == ClosureState::kReady) values[worker]->become(ClosureState::kAborted);
+  }
+}
+
+void WorkerResources::abandon() {
+  for (const auto& [name, values] : values_)
+    for (const SharedValue& value : values) value->become(ClosureState::kAborted);
+}
+
+}  // namespace tfd::coordinator
