@@ -115,8 +115,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
           "cluster.{}: cannot connect to port 0\nhint: nothing serves this spec yet: … | tfd-serve | tfd-coordinate …",
           name);
     if (task.id.job == "ps") {
-      servers_.emplace_back().name = name;
-      servers_.back().address = task.address;
+      servers_.push_back({name, task.address});
     } else {
       Worker& worker = workers_.add(name, Window(options_.window));
       worker.address = task.address;
@@ -132,7 +131,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   {
     const MutexLock lock(mutex_);
     config_ = config;
-    if (options_.transient) transient_.emplace(*options_.transient, static_cast<int>(workers_.size()));
+    health_.begin(servers_.size(), options_.transient, workers_.size());
   }
   const Deadline deadline = Deadline::after(options_.connect_timeout);
   transport::EndpointOptions endpoint;

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
-// WorkerPool, Dispatcher, WorkerResources, Evaluation and StallReport, each with its own state and without a lock; one
-// lock guards them all, and requests are sent and callbacks of the caller are called without it. CommandSessions and
-// RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting, schedule, join),
-// dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp handles new
-// workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any thread but the
-// I/O thread; the private ones say where they run.
+// WorkerPool, Dispatcher, WorkerResources, ServerHealth, Evaluation and StallReport, each with its own state and
+// without a lock; one lock guards them all, and requests are sent and callbacks of the caller are called without it.
+// CommandSessions and RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting,
+// schedule, join), dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
+// handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
+// thread but the I/O thread; the private ones say where they run.
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -18,6 +18,7 @@
 #include "dispatcher.hpp"
 #include "evaluation.hpp"
 #include "run_ownership.hpp"
+#include "server_health.hpp"
 #include "stall_report.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
@@ -39,8 +40,6 @@ inline constexpr const char* kRestarted = "it was restarted and has lost its var
 struct Server {
   std::string name;
   std::string address;
-  Clock::time_point away_since{};  // since when it is silent or disconnected; zero: it is up
-  bool has_connection = true;
 };
 
 class Coordinator final : public ClusterCoordinator {
@@ -212,13 +211,13 @@ class Coordinator final : public ClusterCoordinator {
   WorkerPool workers_ TFD_GUARDED_BY(mutex_);     // grows on the I/O thread, under the lock
   Dispatcher dispatcher_ TFD_GUARDED_BY(mutex_);  // over both
   WorkerResources resources_ TFD_GUARDED_BY(mutex_);
-  std::vector<Server> servers_;
+  std::vector<Server> servers_;  // the same since open()
+  ServerHealth health_ TFD_GUARDED_BY(mutex_);
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
   std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);              // loss of a parameter server: fails all requests
   std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers
   bool evaluates_no_more_ TFD_GUARDED_BY(mutex_) = false;
-  std::optional<TransientFailures> transient_ TFD_GUARDED_BY(mutex_);
   int replicas_ TFD_GUARDED_BY(mutex_) = 1;  // of each worker
   // A task refused us: it may belong to a newer coordinator, so tasks aren't shut down.
   bool fenced_ TFD_GUARDED_BY(mutex_) = false;

@@ -63,9 +63,9 @@ bool Coordinator::server_failed(const Assignment& one, const Error& error) {
   {
     const MutexLock lock(mutex_);
     if (!dispatcher_.holds(one)) return true;  // too late
-    passes = transient_ && transient_->pass(error);
+    passes = health_.pass(error);
     // TensorFlow treats a timeout as the closure's own error.
-    if (transient_ && !passes && classify(error) == Failure::kTimeout) return false;
+    if (options_.transient && !passes && classify(error) == Failure::kTimeout) return false;
     const ClosurePtr cancelled =
         dispatcher_.put_back(one, {Code::kCancelled, "its parameter server failed meanwhile", {}});
     announce_idle();

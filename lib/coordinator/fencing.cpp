@@ -38,21 +38,20 @@ void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {
   });
 }
 
-// A late update is rejected only by servers that have acknowledged the fence. A server of a newer coordinator rejects
-// all our updates anyway; one that can't be reached is lost, or (in TensorFlow's mode) is retried a few times.
+// A late update is rejected only by servers that have acknowledged the fence. One that can't be reached is asked again;
+// server_event() handles the case that it doesn't return.
 void Coordinator::fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer) {
   bool tries_again = false;
   {
     const MutexLock lock(mutex_);
-    if (answer || fatal_ || closing_ || answer.error().code == Code::kPermissionDenied) {
-      if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
+    using Fence = ServerHealth::Fence;
+    const Fence fence = fatal_ || closing_ ? Fence::kAcknowledged : health_.judge(answer, servers_[server].name);
+    if (!answer && answer.error().code == Code::kPermissionDenied) fenced_ = true;
+    if (fence == Fence::kAcknowledged || fence == Fence::kRefused) {
       closures_.fence_acknowledged();
       return announce_idle();
     }
-    Error error = answer.error();
-    if (error.task.empty()) error.task = servers_[server].name;
-    // A disconnected server may return unchanged; server_event() handles the case that it doesn't.
-    tries_again = transient_ ? transient_->pass(error) : error.code == Code::kUnavailable;
+    tries_again = fence == Fence::kRetry;
   }
   if (!tries_again) return server_lost(servers_[server], answer.error().message);
   options_.log.info("{}: {}; trying again", servers_[server].name, answer.error().message);

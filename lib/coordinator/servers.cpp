@@ -86,10 +86,7 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
   Clock::time_point since;
   {
     const MutexLock lock(mutex_);
-    Server& server = servers_[index];
-    if (server.away_since == Clock::time_point{}) server.away_since = Clock::now();
-    server.has_connection = event.state == transport::PeerState::kSilent;
-    since = server.away_since;
+    since = health_.away(index, event.state == transport::PeerState::kSilent, Clock::now());
     changed_.notify_all();
   }
   if (options_.transient) return;  // workers' reports count instead
@@ -99,23 +96,23 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
                      [this, index, since, reason = event.reason] {
                        {
                          const MutexLock lock(mutex_);
-                         if (servers_[index].away_since != since) return;
+                         if (!health_.is_away_since(index, since)) return;
                        }
                        server_lost(servers_[index], reason);
                      });
 }
 
 void Coordinator::server_back(std::size_t index) {
-  bool is_new_connection = false;
+  using Return = ServerHealth::Return;
+  Return how{};
   {
     const MutexLock lock(mutex_);
-    Server& server = servers_[index];
-    if (std::exchange(server.away_since, {}) == Clock::time_point{}) return;
-    is_new_connection = !std::exchange(server.has_connection, true);
+    how = health_.back(index);
+    if (how == Return::kWasThere) return;
     changed_.notify_all();
   }
   options_.log.info("{} answers again", servers_[index].name);
-  if (!is_new_connection || index != 0) return;
+  if (how != Return::kReconnected || index != 0) return;
   // Other coordinators' claims are refused as long as this connection answers.
   task::Claim claim = task::make_claim();
   claim.held = epoch_;

@@ -69,7 +69,7 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
     Worker& worker = workers_[index];
     if (fatal_ || worker.generation != generation || worker.is_paused()) return;
     workers_.set_paused(index, true);
-    passes = transient_ && transient_->pass(error);  // for an evaluation: closures' reports were counted already
+    passes = health_.pass(error);  // for an evaluation: closures' reports were counted already
     if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
   if (options_.transient && !passes) return server_lost(servers_[server], error.message);
