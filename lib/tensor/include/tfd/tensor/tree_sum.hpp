@@ -1,0 +1,50 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums over replicas, in one order whoever makes them: a balanced tree over the replicas' numbers, divided at the
+// largest power of two below their number. ((0 + 1) + 2) of three, ((0 + 1) + (2 + 3)) + 4 of five. Processes that
+// share the replicas in contiguous runs add up the subtrees that they have whole, exchange these parts, and add them by
+// the same tree: the bits don't depend on who has which replicas. A replica without a value is left out: its neighbour's
+// sum takes its place. Half types are added in f32 and rounded once, so their parts are f32. Integers wrap around.
+// Thread rule: pure functions.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+#include "tfd/tensor/dtype.hpp"
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::tensor {
+
+/// Leaves [first, first + count) of a tree.
+struct LeafRange {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+  friend bool operator==(const LeafRange&, const LeafRange&) = default;
+};
+
+/// The whole subtrees that make up a run of leaves of a tree with `leaves` leaves, in their order. Each is divided as a
+/// tree of its own size.
+std::vector<LeafRange> whole_subtrees(std::int64_t leaves, LeafRange run);
+
+/// Dtype in which a part is exact enough to be added to others: f32 for half types, else `dtype`.
+DType partial_dtype(DType dtype);
+
+/// The sum of a whole subtree's leaves.
+struct SumPart {
+  LeafRange leaves;
+  const std::byte* data = nullptr;  // null: none of its leaves has a value
+  DType dtype = DType::kF32;        // the sum's, or partial_dtype() of it
+  double scale = 1;                 // of a single leaf, in floating point: what its elements are multiplied by
+};
+/// Adds up `parts`, which cover the tree of `leaves` leaves in order, at least one with data: `elements` numbers to
+/// `out`, which may be the first part's data. `dtype` is the result's; not bool.
+void add_parts(std::int64_t leaves, std::span<const SumPart> parts, DType dtype, std::int64_t elements, std::byte* out);
+
+/// Sum of the leaves that have a value, in `dtype`: theirs, or partial_dtype() of it. `scales`: of each leaf, or empty.
+/// kInvalidArgument: none has one; different specs; bool.
+Result<Tensor> tree_sum(std::span<const Tensor> leaves, DType dtype, std::span<const double> scales = {});
+
+}  // namespace tfd::tensor
