@@ -33,4 +33,10 @@ std::string Sha256::hex() {
   return out;
 }
 
+std::array<std::byte, 32> Sha256::digest() {
+  std::array<std::byte, 32> out;
+  SHA256Final(reinterpret_cast<std::uint8_t*>(out.data()), &context_->sum);
+  return out;
+}
+
 }  // namespace tfd

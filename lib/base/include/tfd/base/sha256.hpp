@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SHA-256 over a list of texts (libmd). Thread rule: thread-compatible.
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +21,8 @@ class Sha256 {
   void add_part(std::string_view part);
   /// Returns 64 hexadecimal digits; the object can't be used afterwards.
   std::string hex();
+  /// Returns the same as bytes; the object can't be used afterwards.
+  std::array<std::byte, 32> digest();
 
  private:
   struct Context;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meeting.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <list>
+
+#include "handshake.hpp"
+#include "sockets.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::collective {
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds(5), kLongestPause = std::chrono::milliseconds(200);
+constexpr Duration kPatience = std::chrono::seconds(10);  // with a connection whose handshake doesn't go on
+constexpr std::size_t kMostStrangers = 64;                // that are connected at a time, besides the members
+
+std::string error_text(int error) {
+  std::string text = std::strerror(error);
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+/// A connection on which the handshake is under way.
+struct Attempt {
+  process::Fd socket;
+  Handshake handshake;
+  Clock::time_point until;
+  bool stands = true;  // false: it is being connected
+  std::string out, in = {};
+
+  /// Moves what goes. True: the handshake is done. kUnavailable: the connection has ended.
+  Result<bool> move() {
+    for (;;) {
+      out += handshake.take_output();
+      if (!out.empty()) {
+        const ssize_t sent = ::send(socket.get(), out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+        if (sent < 0) return fail(Code::kUnavailable, "{}", error_text(errno));
+        out.erase(0, static_cast<std::size_t>(sent));
+        continue;
+      }
+      if (handshake.wants() == 0) return true;
+      std::string piece(handshake.wants() - in.size(), '\0');
+      const ssize_t got = ::recv(socket.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+      if (got < 0) return fail(Code::kUnavailable, "{}", error_text(errno));
+      if (got == 0) return fail(Code::kUnavailable, "the connection has ended");
+      in.append(piece, 0, static_cast<std::size_t>(got));
+      if (in.size() < handshake.wants()) continue;
+      const Result<void> fed = handshake.feed(std::exchange(in, {}));
+      if (!fed) {
+        // The refusal is sent as far as it goes at once.
+        const std::string refusal = handshake.take_output();
+        (void)!::send(socket.get(), refusal.data(), refusal.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        return fail(fed.error());
+      }
+    }
+  }
+};
+
+class Meeting {
+ public:
+  Meeting(const Members& members, TcpListener* listener)
+      : members_(members),
+        listener_(listener),
+        streams_(members.all.size()),
+        calls_(static_cast<std::size_t>(members.rank)) {}
+
+  Result<std::vector<std::unique_ptr<Stream>>> hold(Deadline deadline) {
+    const auto began = Clock::now();
+    for (;;) {
+      TFD_TRY(redial());
+      TFD_TRY(move_calls());
+      move_visitors();
+      if (is_complete()) return std::move(streams_);
+      if (deadline.expired()) return fail(missing(Clock::now() - began));
+      wait(deadline);
+    }
+  }
+
+ private:
+  /// A member of lower rank, and the attempt to connect to it.
+  struct OwnCall {
+    std::optional<Attempt> attempt;
+    Clock::time_point next = {};
+    Duration pause = kFirstPause;
+    std::string why = {};  // the last one failed
+  };
+
+  bool is_complete() const {
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank)
+      if (!streams_[rank] && static_cast<int>(rank) != members_.rank) return false;
+    return true;
+  }
+
+  Result<void> redial() {
+    for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
+      OwnCall& call = calls_[rank];
+      if (streams_[rank] || call.attempt || Clock::now() < call.next) continue;
+      Result<process::Fd> socket = start_connecting(members_.all[rank].address);
+      if (!socket && socket.error().code == Code::kInvalidArgument)
+        return fail(std::move(socket).error().within(members_.all[rank].name));
+      if (!socket) {
+        put_off(call, socket.error().message);
+        continue;
+      }
+      call.attempt.emplace(Attempt{
+          std::move(*socket), Handshake::ask(members_, static_cast<int>(rank)), Clock::now() + kPatience, false, {}});
+    }
+    return {};
+  }
+
+  void put_off(OwnCall& call, std::string why) {
+    call.attempt.reset();
+    call.why = std::move(why);
+    call.next = Clock::now() + call.pause;
+    call.pause = std::min(2 * call.pause, kLongestPause);
+  }
+
+  Result<void> move_calls() {
+    for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
+      OwnCall& call = calls_[rank];
+      if (!call.attempt) continue;
+      if (!call.attempt->stands) {
+        pollfd look{call.attempt->socket.get(), POLLOUT, 0};
+        if (::poll(&look, 1, 0) == 1) {
+          const int error = connection_error(call.attempt->socket.get());
+          if (error != 0) {
+            put_off(call, error_text(error));
+            continue;
+          }
+          call.attempt->stands = true;
+        }
+      }
+      const Result<bool> done = call.attempt->stands ? call.attempt->move() : Result<bool>(false);
+      if (!done && done.error().code == Code::kPermissionDenied)
+        return fail(Error{
+            Code::kPermissionDenied,
+            fmt::format("{} doesn't know the secret of generation {}", members_.all[rank].name, members_.generation),
+            members_.all[rank].name});
+      if (!done)
+        put_off(call, done.error().message);
+      else if (*done)
+        keep(*call.attempt), call.attempt.reset();
+      else if (Clock::now() >= call.attempt->until)
+        put_off(call, "it doesn't answer");
+    }
+    return {};
+  }
+
+  void move_visitors() {
+    while (listener_ != nullptr) {
+      process::Fd socket = accept_one(listener_->fd());
+      if (!socket) break;
+      visitors_.push_back({std::move(socket), Handshake::answer(members_), Clock::now() + kPatience, true, {}});
+      if (visitors_.size() > kMostStrangers + members_.all.size()) visitors_.pop_front();
+    }
+    for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
+      const Result<bool> done = visitor->move();
+      if (done && *done) keep(*visitor);
+      if (!done && done.error().code == Code::kPermissionDenied) impostors_.push_back(visitor->handshake.peer());
+      const bool goes_on = done && !*done && Clock::now() < visitor->until;
+      visitor = goes_on ? std::next(visitor) : visitors_.erase(visitor);
+    }
+  }
+
+  void keep(Attempt& attempt) {
+    streams_[static_cast<std::size_t>(attempt.handshake.peer())] = make_plain_stream(std::move(attempt.socket));
+  }
+
+  void wait(Deadline deadline) {
+    Deadline until = deadline;
+    std::vector<pollfd> items;
+    const auto watch = [&](const Attempt& attempt) {
+      const bool writes = !attempt.stands || !attempt.out.empty();
+      items.push_back({attempt.socket.get(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
+      until = until.earlier_of(Deadline::at(attempt.until));
+    };
+    if (listener_ != nullptr) items.push_back({listener_->fd(), POLLIN, 0});
+    for (const Attempt& visitor : visitors_) watch(visitor);
+    for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
+      if (calls_[rank].attempt)
+        watch(*calls_[rank].attempt);
+      else if (!streams_[rank])
+        until = until.earlier_of(Deadline::at(calls_[rank].next));
+    }
+    ::poll(items.data(), items.size(), until.poll_ms());
+  }
+
+  Error missing(Duration waited) const {
+    std::string names, first;
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
+      if (streams_[rank] || static_cast<int>(rank) == members_.rank) continue;
+      const std::string& name = members_.all[rank].name;
+      if (std::ranges::find(impostors_, static_cast<int>(rank)) != impostors_.end())
+        return {
+            Code::kPermissionDenied,
+            fmt::format("what says that it is {} doesn't know the secret of generation {}", name, members_.generation),
+            name};
+      if (first.empty()) first = name;
+      names += names.empty() ? name : ", " + name;
+      if (rank < calls_.size() && !calls_[rank].why.empty()) names += fmt::format(" ({})", calls_[rank].why);
+    }
+    return {Code::kDeadlineExceeded,
+            fmt::format("connecting generation {}: {} without {}", members_.generation,
+                        format_duration(std::chrono::round<std::chrono::milliseconds>(waited)), names),
+            first};
+  }
+
+  const Members& members_;
+  TcpListener* const listener_;  // the caller's; null without members of higher rank
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<OwnCall> calls_;   // by rank
+  std::list<Attempt> visitors_;  // who has connected to us; the oldest first
+  std::vector<int> impostors_;   // ranks that somebody claimed with a false proof
+};
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Stream>>> meet(const Members& members, Listener* listener, Deadline deadline) {
+  return Meeting(members, static_cast<TcpListener*>(listener)).hold(deadline);
+}
+
+}  // namespace tfd::collective

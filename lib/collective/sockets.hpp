@@ -1,0 +1,31 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// TCP sockets of members: numeric addresses, everything non-blocking and close-on-exec. Thread rule: pure functions.
+#include <string>
+
+#include "tfd/collective/communicator.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace tfd::collective {
+
+class TcpListener : public Listener {
+ public:
+  TcpListener(process::Fd socket, std::string address) : socket_(std::move(socket)), address_(std::move(address)) {}
+  const std::string& address() const override { return address_; }
+  int fd() const { return socket_.get(); }
+
+ private:
+  process::Fd socket_;
+  std::string address_;
+};
+
+/// Starts to connect to "10.0.0.3:41231" or "[::1]:41231": it stands when the socket can be written to.
+/// kInvalidArgument: not such an address.
+Result<process::Fd> start_connecting(const std::string& address);
+/// The error of a connection that was started; 0: it stands.
+int connection_error(int socket);
+/// The next connection that waits; none: there is none now.
+process::Fd accept_one(int listener);
+
+}  // namespace tfd::collective

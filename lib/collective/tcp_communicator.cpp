@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The collectives as operations, and cancelling. What moves their bytes is in tcp_driver.cpp.
+#include "tcp_communicator.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "bytes.hpp"
+#include "sum_operation.hpp"
+
+namespace tfd::collective {
+namespace {
+
+constexpr std::size_t kMostFlatBytes = 64 << 10;  // that a member sends of a sum that isn't cut; measured
+constexpr Duration kLinger = std::chrono::milliseconds(250);
+
+}  // namespace
+
+/// A call from outside: the only one at a time. What cancel() has left to do is done at its end.
+class TcpCommunicator::Turn {
+ public:
+  explicit Turn(TcpCommunicator& owner) : owner_(owner) { owner_.driving_.lock(); }
+  ~Turn() {
+    owner_.driving_.unlock();
+    owner_.obey();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  TcpCommunicator& owner_;
+};
+
+Result<std::unique_ptr<TcpCommunicator>> TcpCommunicator::make(Members members,
+                                                               std::vector<std::unique_ptr<Stream>> streams) {
+  process::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return fail_errno(errno, "cannot make an eventfd");
+  return std::unique_ptr<TcpCommunicator>(new TcpCommunicator(std::move(members), std::move(streams), std::move(wake)));
+}
+
+TcpCommunicator::TcpCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
+    : Communicator(std::move(members)), wake_(std::move(wake)) {
+  traffic_.waited_for.resize(static_cast<std::size_t>(size()));
+  for (int i = 1; i < size(); ++i) {
+    Peer peer;
+    peer.rank = (rank() + i) % size();
+    peer.stream = std::move(streams[static_cast<std::size_t>(peer.rank)]);
+    peers_.push_back(std::move(peer));
+  }
+}
+
+TcpCommunicator::~TcpCommunicator() = default;
+
+Result<std::unique_ptr<Operation>> TcpCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
+                                                             std::span<const tensor::SumPart> parts,
+                                                             std::byte* out) const {
+  Call call = TFD_TRY(make_call(what, layout, size()));
+  PartsLayout places(layout, what.spec.dtype);
+  TFD_TRY(check_parts(places, rank(), parts, format_call(call)));
+  std::string encoded = TFD_TRY(encode_call(call));
+  const std::size_t bytes = TFD_TRY(tensor::checked_byte_size(what.spec.dtype, what.spec.shape));
+  const bool is_flat = size() > 1 && bytes * static_cast<std::size_t>(size() - 1) <= kMostFlatBytes;
+  return std::make_unique<SumOperation>(std::move(call), std::move(encoded), rank(), size(), std::move(places), parts,
+                                        out, is_flat);
+}
+
+Result<std::unique_ptr<Operation>> TcpCommunicator::make_gather(Call call, std::string_view own,
+                                                                std::size_t most) const {
+  if (own.size() > most)
+    return fail(Code::kInvalidArgument, "{}: {} bytes, more than {}", format_call(call), own.size(), most);
+  std::string encoded = TFD_TRY(encode_call(call));
+  return std::make_unique<GatherOperation>(std::move(call), std::move(encoded), rank(), size(), own, most);
+}
+
+Result<void> TcpCommunicator::all_reduce(const Reduction& what, const SumLayout& layout,
+                                         std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out)))), deadline));
+  return {};
+}
+
+Result<void> TcpCommunicator::begin_all_reduce(const Reduction& what, const SumLayout& layout,
+                                               std::span<const tensor::SumPart> parts, std::byte* out) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out))));
+  return {};
+}
+
+Result<void> TcpCommunicator::wait(Deadline deadline) {
+  const Turn turn(*this);
+  TFD_TRY(finish_oldest<SumOperation>(deadline));
+  return {};
+}
+
+Result<std::vector<std::string>> TcpCommunicator::all_gather(std::string_view name, std::int64_t step,
+                                                             std::string_view own, Deadline deadline,
+                                                             std::size_t most) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  Call call{.kind = CallKind::kAllGather, .name = std::string(name), .step = step};
+  const auto number = TFD_TRY(begin(TFD_TRY(make_gather(std::move(call), own, most))));
+  const auto done = TFD_TRY(finish(number, deadline));
+  return static_cast<GatherOperation&>(*done).take();
+}
+
+Result<void> TcpCommunicator::begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
+                                               std::size_t most) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  Call call{.kind = CallKind::kAllGather, .name = std::string(name), .step = step};
+  TFD_TRY(begin(TFD_TRY(make_gather(std::move(call), own, most))));
+  return {};
+}
+
+Result<std::vector<std::string>> TcpCommunicator::wait_all_gather(Deadline deadline) {
+  const Turn turn(*this);
+  return TFD_TRY(finish_oldest<GatherOperation>(deadline))->take();
+}
+
+Result<void> TcpCommunicator::broadcast(std::string_view name, std::int64_t step, int root, std::span<std::byte> data,
+                                        Deadline deadline) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  Call call{.kind = CallKind::kBroadcast, .name = std::string(name), .step = step, .root = root, .size = data.size()};
+  if (root < 0 || root >= size()) return fail(Code::kInvalidArgument, "{}: no member {}", format_call(call), root);
+  std::string encoded = TFD_TRY(encode_call(call));
+  auto operation = std::make_unique<BroadcastOperation>(std::move(call), std::move(encoded), rank(), data);
+  TFD_TRY(finish(TFD_TRY(begin(std::move(operation))), deadline));
+  return {};
+}
+
+Result<void> TcpCommunicator::barrier(std::string_view name, std::int64_t step, Deadline deadline) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  Call call{.kind = CallKind::kBarrier, .name = std::string(name), .step = step};
+  TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_gather(std::move(call), {}, 0)))), deadline));
+  return {};
+}
+
+Result<std::uint64_t> TcpCommunicator::begin(std::unique_ptr<Operation> operation) {
+  std::string body, opening;
+  put(body, operation->encoded());
+  body += operation->own();
+  put_header(opening, {FrameType::kCall, static_cast<std::uint32_t>(body.size()), next_});
+  Begun one{std::move(operation), std::vector<std::optional<std::string>>(static_cast<std::size_t>(size()))};
+  one.calls[static_cast<std::size_t>(rank())] = one.operation->encoded();
+  one.opening = std::move(opening) + body;
+  begun_.push_back(std::move(one));
+  ++traffic_.collectives;
+  const std::uint64_t number = next_++;
+  for (Peer& peer : peers_)
+    if (const auto moved = move_out(peer); !moved) return fail(end_with(moved.error(), kLinger));
+  return number;
+}
+
+template <class Op>
+Result<std::unique_ptr<Op>> TcpCommunicator::finish_oldest(Deadline deadline) {
+  TFD_TRY(check_usable());
+  for (std::uint64_t number = first_; number < next_; ++number) {
+    if (dynamic_cast<const Op*>(begun(number).operation.get()) == nullptr) continue;
+    return std::unique_ptr<Op>(static_cast<Op*>(TFD_TRY(finish(number, deadline)).release()));
+  }
+  return fail(Code::kFailedPrecondition, "nothing that could be waited for has begun");
+}
+
+Result<std::unique_ptr<Operation>> TcpCommunicator::finish(std::uint64_t number, Deadline deadline) {
+  if (const Result<void> done = drive(number, deadline); !done) return fail(end_with(done.error(), kLinger));
+  std::unique_ptr<Operation> operation = std::move(begun(number).operation);
+  operation->finish();
+  while (!begun_.empty() && begun_.front().operation == nullptr) {
+    begun_.pop_front();
+    ++first_;
+  }
+  return operation;
+}
+
+void TcpCommunicator::cancel(Error error) {
+  {
+    const std::scoped_lock lock(cancelling_);
+    if (is_cancelled_) return;
+    cancelled_ = std::move(error);
+    is_cancelled_ = true;
+  }
+  const std::uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof one);
+  obey();
+}
+
+void TcpCommunicator::obey() {
+  // Whoever holds the lock looks here again after it: so that the others are told at once, not at the next call.
+  if (!is_cancelled_ || !driving_.try_lock()) return;
+  if (!failed_) (void)end_with(*cancelled_, Duration::zero());
+  driving_.unlock();
+}
+
+Result<void> TcpCommunicator::check_usable() {
+  if (!failed_ && is_cancelled_) (void)end_with(*cancelled_, kLinger);
+  if (failed_) return fail(*failed_);
+  return {};
+}
+
+}  // namespace tfd::collective

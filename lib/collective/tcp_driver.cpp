@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Moves the bytes of the collectives that have begun.
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bytes.hpp"
+#include "tcp_communicator.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::collective {
+namespace {
+
+constexpr Duration kLongestSpin = std::chrono::microseconds(40), kShortestSpin = std::chrono::microseconds(1);
+
+/// "10s", "250ms": as exact as it matters.
+std::string roughly(Duration waited) {
+  using std::chrono::milliseconds, std::chrono::seconds;
+  return format_duration(waited < seconds(10) ? Duration(std::chrono::round<milliseconds>(waited) / 10 * 10)
+                                              : Duration(std::chrono::round<seconds>(waited)));
+}
+
+}  // namespace
+
+Result<void> TcpCommunicator::drive(std::uint64_t number, Deadline deadline) {
+  const auto began = Clock::now();
+  auto next_line = stall().say ? began + stall().after : Clock::time_point::max();
+  for (auto spin_until = Clock::time_point::min();;) {
+    if (is_cancelled_) return fail(*cancelled_);
+    const bool moved = TFD_TRY(move_all());
+    if (is_complete(number)) return {};
+    const Begun& oldest = begun(number);
+    if (oldest.differs)
+      if (auto difference = find_difference(members(), oldest.calls)) return fail(std::move(*difference));
+    const auto now = Clock::now();
+    if (!deadline.is_never() && now >= deadline.when()) {
+      const std::vector<int> late = missing(number);
+      return fail(Error{
+          Code::kDeadlineExceeded,
+          fmt::format("{}: {} without {}", format_call(oldest.operation->call()), roughly(now - began), names_of(late)),
+          late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
+    }
+    if (moved) {
+      spin_until = now + spin_;
+      continue;
+    }
+    if (now < spin_until) continue;
+    if (now >= next_line) {
+      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), roughly(now - began),
+                              names_of(missing(number))));
+      next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
+    }
+    const bool came_at_once = sleep(number, std::min(deadline.when(), next_line));
+    // Looking again pays only where the peers have cores of their own.
+    spin_ = came_at_once ? std::min(kLongestSpin, 2 * spin_ + kShortestSpin) : spin_ / 2;
+    spin_until = Clock::now() + spin_;
+  }
+}
+
+Result<bool> TcpCommunicator::move_all() {
+  bool moved = false;
+  for (Peer& peer : peers_) {
+    moved = TFD_TRY(move_out(peer)) || moved;
+    moved = TFD_TRY(move_in(peer)) || moved;
+  }
+  return moved;
+}
+
+Result<bool> TcpCommunicator::move_out(Peer& peer) {
+  bool moved = false;
+  for (;;) {
+    if (!peer.has_unsent() && !fill(peer)) {
+      peer.must_write = false;
+      return moved;
+    }
+    const auto head = std::as_bytes(std::span(peer.head)).subspan(peer.head_at);
+    const Result<std::size_t> sent = peer.stream->send(head, peer.body);
+    if (!sent) return fail(gone(peer));
+    const std::size_t of_head = std::min(*sent, head.size());
+    peer.head_at += of_head;
+    peer.body = peer.body.subspan(*sent - of_head);
+    traffic_.bytes_sent += *sent;
+    moved = moved || *sent > 0;
+    peer.must_write = peer.has_unsent();
+    if (peer.must_write || *sent >= kMostFrameBytes) return moved;  // in turns with reading
+  }
+}
+
+/// Takes the next frame that can be sent. False: there is none.
+bool TcpCommunicator::fill(Peer& peer) {
+  if (peer.out_number == next_) return false;
+  Begun& one = begun(peer.out_number);
+  peer.head.clear();
+  peer.head_at = 0;
+  peer.unsent_number = peer.out_number;
+  if (!std::exchange(peer.is_opened, true)) peer.head = one.opening;
+  const std::size_t total = one.operation->bytes_to(peer.rank);
+  if (peer.out_at < total) {
+    peer.body = one.operation->ready(peer.rank, peer.out_at);
+    if (peer.body.size() > kMostFrameBytes) peer.body = peer.body.first(kMostFrameBytes);
+    if (!peer.body.empty())
+      put_header(peer.head, {FrameType::kData, static_cast<std::uint32_t>(peer.body.size()), peer.out_number});
+    peer.out_at += peer.body.size();
+  }
+  if (peer.out_at == total) {
+    ++peer.out_number;
+    peer.is_opened = false;
+    peer.out_at = 0;
+  }
+  return !peer.head.empty();
+}
+
+Result<bool> TcpCommunicator::move_in(Peer& peer) {
+  bool moved = false;
+  for (;;) {
+    if (peer.has_ended) {
+      if (expects(peer)) return fail(gone(peer));
+      return moved;
+    }
+    if (peer.header_at < kFrameHeaderBytes) {
+      const std::size_t got = TFD_TRY(receive(peer, std::span(peer.header).subspan(peer.header_at)));
+      peer.header_at += got;
+      if (peer.has_ended) continue;
+      if (got == 0) return moved;
+      moved = true;
+      if (peer.header_at < kFrameHeaderBytes) continue;
+      const Result<FrameHeader> frame = parse_header(as_text(peer.header));
+      if (!frame) return fail(nonsense(peer, frame.error().message));
+      peer.frame = *frame;
+      peer.body_at = 0;
+    }
+    if (!TFD_TRY(move_frame(peer))) return moved;
+    moved = true;
+    if (peer.frame.type == FrameType::kData && peer.header_at == 0) return true;  // in turns with the others
+  }
+}
+
+/// Takes bytes, or notes that no more will come.
+Result<std::size_t> TcpCommunicator::receive(Peer& peer, std::span<std::byte> to) {
+  const Result<std::size_t> got = peer.stream->receive(to);
+  if (got) return *got;
+  if (got.error().code != Code::kUnavailable) return fail(nonsense(peer, got.error().message));
+  peer.has_ended = true;
+  return 0;
+}
+
+/// Moves on in the body of a frame. False: it can't now.
+Result<bool> TcpCommunicator::move_frame(Peer& peer) {
+  const FrameHeader& frame = peer.frame;
+  if (frame.type == FrameType::kData) {
+    if (!peer.was_heard || frame.number != peer.in_number) return fail(nonsense(peer, "bytes that belong to nothing"));
+    Begun& one = begun(peer.in_number);
+    if (one.differs) return false;
+    if (frame.size - peer.body_at > one.operation->bytes_from(peer.rank) - peer.in_at)
+      return fail(nonsense(peer, "more bytes than there are"));
+    std::span<std::byte> room = one.operation->room(peer.rank, peer.in_at);
+    room = room.first(std::min<std::size_t>(room.size(), frame.size - peer.body_at));
+    if (room.empty()) return false;
+    const std::size_t got = TFD_TRY(receive(peer, room));
+    if (got == 0) return peer.has_ended;
+    peer.body_at += got;
+    peer.in_at += got;
+    one.operation->arrived(peer.rank, peer.in_at);
+    if (peer.body_at == frame.size) peer.header_at = 0;
+    end_if_complete(peer);
+    return true;
+  }
+  if (frame.type == FrameType::kCall) {
+    if (peer.was_heard || frame.number != peer.in_number) return fail(nonsense(peer, "a collective out of its turn"));
+    if (peer.in_number == next_) return false;  // not begun here; the next ones' bytes wait in the socket
+  }
+  peer.text.resize(frame.size);
+  const std::size_t got = TFD_TRY(receive(peer, std::as_writable_bytes(std::span(peer.text)).subspan(peer.body_at)));
+  if (got == 0) return peer.has_ended;
+  peer.body_at += got;
+  if (peer.body_at < frame.size) return true;
+  peer.header_at = 0;
+  if (frame.type == FrameType::kAbort) return fail(decode_abort(peer.text));
+  TFD_TRY(take_call(peer));
+  return true;
+}
+
+Result<void> TcpCommunicator::take_call(Peer& peer) {
+  ByteReader in(peer.text);
+  const std::string_view encoded = in.text();
+  if (!in.is_good() || encoded.size() > kMostCallBytes) return fail(nonsense(peer, "no description of a collective"));
+  Begun& one = begun(peer.in_number);
+  one.calls[static_cast<std::size_t>(peer.rank)] = encoded;
+  peer.was_heard = true;
+  if (encoded != one.operation->encoded()) {
+    one.differs = true;
+    return {};
+  }
+  if (Result<void> heard = one.operation->hear(peer.rank, in.rest()); !heard)
+    return fail(nonsense(peer, heard.error().message).within(format_call(one.operation->call())));
+  end_if_complete(peer);
+  return {};
+}
+
+void TcpCommunicator::end_if_complete(Peer& peer) {
+  if (peer.in_at < begun(peer.in_number).operation->bytes_from(peer.rank)) return;
+  ++peer.in_number;
+  peer.in_at = 0;
+  peer.was_heard = false;
+}
+
+bool TcpCommunicator::is_complete(std::uint64_t number) const {
+  return std::ranges::all_of(peers_, [&](const Peer& peer) {
+    return peer.in_number > number && peer.out_number > number && !(peer.has_unsent() && peer.unsent_number <= number);
+  });
+}
+
+/// Whether bytes could be taken from the peer now.
+bool TcpCommunicator::is_reading(Peer& peer) {
+  if (peer.has_ended) return false;
+  if (peer.header_at < kFrameHeaderBytes || peer.frame.type == FrameType::kAbort) return true;
+  if (peer.in_number == next_) return false;
+  Begun& one = begun(peer.in_number);
+  if (peer.frame.type == FrameType::kCall) return true;
+  return !one.differs && !one.operation->room(peer.rank, peer.in_at).empty();
+}
+
+/// The members without which a collective doesn't end.
+std::vector<int> TcpCommunicator::missing(std::uint64_t number) const {
+  std::vector<int> silent, behind, deaf;
+  for (const Peer& peer : peers_) {
+    if (peer.in_number > number) {
+      if (peer.out_number <= number || (peer.has_unsent() && peer.unsent_number <= number)) deaf.push_back(peer.rank);
+      continue;
+    }
+    behind.push_back(peer.rank);
+    if (peer.in_number < number || !peer.was_heard || peer.in_at < begun(number).operation->owed_by(peer.rank))
+      silent.push_back(peer.rank);
+  }
+  std::vector<int>& out = !silent.empty() ? silent : !behind.empty() ? behind : deaf;
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string TcpCommunicator::names_of(const std::vector<int>& ranks) const {
+  std::string out;
+  for (const int one : ranks) out += (out.empty() ? "" : ", ") + members().all[static_cast<std::size_t>(one)].name;
+  return out;
+}
+
+/// Waits until bytes can move. True: they could before the thread had slept for long.
+bool TcpCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
+  std::vector<pollfd> items{{wake_.get(), POLLIN, 0}};
+  for (Peer& peer : peers_) {
+    const int events = (is_reading(peer) ? POLLIN : 0) | (peer.must_write ? POLLOUT : 0);
+    if (events != 0) items.push_back({peer.stream->fd(), static_cast<short>(events), 0});
+  }
+  const auto began = Clock::now();
+  ::poll(items.data(), items.size(), Deadline::at(until).poll_ms());
+  const Duration slept = Clock::now() - began;
+  const std::vector<int> late = missing(number);
+  if (late.size() == 1) traffic_.waited_for[static_cast<std::size_t>(late[0])] += slept;
+  return slept < kLongestSpin;
+}
+
+/// A peer's connection has ended: because of the error that it says last, if it says one.
+Error TcpCommunicator::gone(Peer& peer) {
+  std::vector<std::byte> rest(kMostFrameBytes);
+  while (!peer.has_ended) {
+    const bool in_header = peer.header_at < kFrameHeaderBytes;
+    const std::span<std::byte> to = in_header ? std::span(peer.header).subspan(peer.header_at)
+                                              : std::span(rest).first(peer.frame.size - peer.body_at);
+    const Result<std::size_t> got = peer.stream->receive(to);
+    if (!got || *got == 0) break;
+    (in_header ? peer.header_at : peer.body_at) += *got;
+    if (in_header && peer.header_at == kFrameHeaderBytes) {
+      const Result<FrameHeader> frame = parse_header(as_text(peer.header));
+      if (!frame) break;
+      peer.frame = *frame;
+      peer.body_at = 0;
+      peer.text.clear();
+    }
+    if (in_header) continue;
+    if (peer.frame.type == FrameType::kAbort) peer.text += as_text(to.first(*got));
+    if (peer.body_at < peer.frame.size) continue;
+    if (peer.frame.type == FrameType::kAbort) return decode_abort(peer.text);
+    peer.header_at = 0;
+  }
+  const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
+  return {Code::kUnavailable, fmt::format("{} is gone: its connection has ended", name), name};
+}
+
+Error TcpCommunicator::nonsense(const Peer& peer, std::string_view why) const {
+  const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
+  return {Code::kInvalidArgument, fmt::format("{}: {}", name, why), name};
+}
+
+Error TcpCommunicator::end_with(Error error, Duration linger) {
+  if (failed_) return *failed_;
+  failed_ = std::move(error);
+  const std::string abort = encode_abort(*failed_);
+  std::vector<std::byte> rest(kMostFrameBytes);
+  std::vector<Peer*> open;
+  for (Peer& peer : peers_) {
+    // A frame that is under way is sent whole; after it, why there are no more.
+    if (peer.head_at == 0 && peer.has_unsent()) {
+      peer.head.clear();
+      peer.body = {};
+    }
+    open.push_back(&peer);
+  }
+  std::vector<bool> was_told(peers_.size());
+  const Deadline until = Deadline::after(linger);
+  for (;;) {
+    std::vector<pollfd> items;
+    std::erase_if(open, [&](Peer* peer) {
+      const auto at = static_cast<std::size_t>(peer - peers_.data());
+      for (;;) {
+        if (!peer->has_unsent()) {
+          if (was_told[at]) break;
+          was_told[at] = true;
+          peer->head = abort;
+          peer->head_at = 0;
+        }
+        const auto head = std::as_bytes(std::span(peer->head)).subspan(peer->head_at);
+        const Result<std::size_t> sent = peer->stream->send(head, peer->body);
+        if (!sent) return true;
+        const std::size_t of_head = std::min(*sent, head.size());
+        peer->head_at += of_head;
+        peer->body = peer->body.subspan(*sent - of_head);
+        if (*sent == 0) break;
+      }
+      if (was_told[at] && !peer->has_unsent()) ::shutdown(peer->stream->fd(), SHUT_WR);
+      // What still comes is thrown away: closing a socket with unread bytes would take the peer the reason.
+      for (;;) {
+        const Result<std::size_t> got = peer->stream->receive(rest);
+        if (!got) return true;
+        if (*got == 0) break;
+      }
+      items.push_back({peer->stream->fd(), static_cast<short>(POLLIN | (peer->has_unsent() ? POLLOUT : 0)), 0});
+      return false;
+    });
+    if (open.empty() || until.expired()) break;
+    ::poll(items.data(), items.size(), until.poll_ms());
+  }
+  begun_.clear();
+  first_ = next_;
+  return *failed_;
+}
+
+}  // namespace tfd::collective

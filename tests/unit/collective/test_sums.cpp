@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums have the same bits whoever has which replicas, whatever the way the bytes take, and as in one process.
+#include <cstring>
+#include <random>
+
+#include "group.hpp"
+#include "tfd/tensor/tree_sum.hpp"
+
+namespace tfd::collective {
+namespace {
+
+using tensor::DType;
+using tensor::SumPart;
+using tensor::Tensor;
+
+Tensor random_leaf(DType dtype, std::int64_t elements, std::mt19937& random) {
+  Tensor out = Tensor::uninitialized(dtype, {elements});
+  for (std::int64_t k = 0; k < elements; ++k) {
+    const float value =
+        static_cast<float>(static_cast<std::int32_t>(random())) * 1e-8F * static_cast<float>(1 << k % 7);
+    switch (dtype) {
+      case DType::kF16:
+        out.mutable_as<std::uint16_t>()[k] = tensor::float_to_half(value);
+        break;
+      case DType::kBF16:
+        out.mutable_as<std::uint16_t>()[k] = tensor::float_to_bfloat16(value);
+        break;
+      case DType::kF32:
+        out.mutable_as<float>()[k] = value;
+        break;
+      case DType::kF64:
+        out.mutable_as<double>()[k] = static_cast<double>(value) / 3;
+        break;
+      default:
+        out.mutable_as<std::int32_t>()[k] = static_cast<std::int32_t>(random());
+    }
+  }
+  return out;
+}
+
+/// What the replicas have, and their sum in one process.
+struct Replicas {
+  std::vector<Tensor> leaves;
+  std::vector<double> scales;
+  Tensor sum;
+};
+
+Replicas make_replicas(int count, DType dtype, std::int64_t elements, unsigned seed, const std::vector<bool>& has) {
+  std::mt19937 random(seed);
+  Replicas out;
+  for (int i = 0; i < count; ++i) {
+    Tensor leaf = random_leaf(dtype, elements, random);
+    out.leaves.push_back(has.empty() || has[static_cast<std::size_t>(i)] ? leaf : Tensor());
+    out.scales.push_back(tensor::is_floating(dtype) ? 1.0 / (1 + i) : 1);
+  }
+  out.sum = tensor::tree_sum(out.leaves, dtype, out.scales).value();
+  return out;
+}
+
+/// One member's part in a sum: adds up its own subtrees, then with the others. In place where it has one part.
+Tensor reduce(Communicator& communicator, const Replicas& replicas, const SumLayout& layout, const std::string& name) {
+  const Tensor& sum = replicas.sum;
+  const Reduction what{name, 1, sum.spec()};
+  std::vector<Tensor> kept;
+  std::vector<SumPart> parts;
+  for (const tensor::LeafRange& leaves : layout.parts_of(communicator.rank())) {
+    const auto first = static_cast<std::size_t>(leaves.first), count = static_cast<std::size_t>(leaves.count);
+    if (count == 1) {
+      kept.push_back(replicas.leaves[first]);
+      parts.push_back({leaves, kept.back().data(), sum.dtype(), replicas.scales[first]});
+      continue;
+    }
+    const std::span<const Tensor> own(replicas.leaves.data() + first, count);
+    kept.push_back(
+        tensor::tree_sum(own, tensor::partial_dtype(sum.dtype()), std::span(replicas.scales).subspan(first, count))
+            .value());
+    parts.push_back({leaves, kept.back().data(), kept.back().dtype()});
+  }
+  Tensor out = Tensor::uninitialized(sum.dtype(), sum.shape());
+  if (parts.size() == 1 && parts[0].dtype == sum.dtype()) {
+    std::memcpy(out.mutable_data(), parts[0].data, out.byte_size());
+    parts[0].data = out.data();
+  }
+  const auto done = communicator.all_reduce(what, layout, parts, out.mutable_data(), soon());
+  REQUIRE_MESSAGE(done, (done ? "" : done.error().message));
+  return out;
+}
+
+std::vector<SumLayout> layouts_of(int replicas, int members, std::mt19937& random) {
+  std::vector<SumLayout> out;
+  for (int trial = 0; trial < 3; ++trial) {
+    SumLayout layout;
+    layout.replicas = replicas;
+    std::int64_t first = 0;
+    for (int i = 0; i < members; ++i) {
+      const std::int64_t left = replicas - first;
+      const std::int64_t count = i + 1 == members ? left
+                                 : trial == 0     ? (replicas + i) / members
+                                              : static_cast<std::int64_t>(random() % static_cast<unsigned>(left + 1));
+      layout.shares.push_back({first, std::min(left, count)});
+      first += layout.shares.back().count;
+    }
+    if (trial == 2) {
+      for (int i = 0; i < replicas; ++i) layout.has_value.push_back(random() % 3 != 0);
+      layout.has_value[random() % static_cast<unsigned>(replicas)] = true;
+    }
+    out.push_back(layout);
+  }
+  return out;
+}
+
+struct Sum {
+  Replicas replicas;
+  SumLayout layout;
+};
+
+void check_sums(int members, EngineKind engine, bool is_encrypted = false) {
+  std::mt19937 random(static_cast<unsigned>(members));
+  std::vector<Sum> sums;
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kS32})
+    for (int replicas = 1; replicas <= 9; ++replicas)
+      for (const SumLayout& layout : layouts_of(replicas, members, random))
+        for (const std::int64_t elements : {replicas % 4, 17011})
+          sums.push_back(
+              {make_replicas(replicas, dtype, elements, static_cast<unsigned>(random()), layout.has_value), layout});
+  Group group(members, is_encrypted);
+  group.run(
+      [&](Communicator& communicator) {
+        int number = 0;
+        for (const Sum& sum : sums) {
+          const Tensor got = reduce(communicator, sum.replicas, sum.layout, std::to_string(number++));
+          CHECK(tensor::same_bytes(got, sum.replicas.sum));
+        }
+      },
+      engine);
+}
+
+}  // namespace
+
+TEST_CASE("sums: TCP gives the bits of one process, for any share of the replicas and missing values") {
+  for (int members = 1; members <= 4; ++members) check_sums(members, EngineKind::kTcp);
+}
+
+TEST_CASE("sums: large ones move in slices and tiles, in place and not") {
+  const SumLayout layout{5, {{0, 1}, {1, 1}, {2, 3}}, {}};
+  const Replicas replicas = make_replicas(5, DType::kF32, 1'000'003, 3, {});
+  Group group(3);
+  group.run([&](Communicator& communicator) {
+    for (int i = 0; i < 3; ++i) CHECK(tensor::same_bytes(reduce(communicator, replicas, layout, "w"), replicas.sum));
+    CHECK(communicator.traffic().collectives == 4);
+    CHECK(communicator.traffic().bytes_sent > 3 * 1'000'000);
+  });
+}
+
+}  // namespace tfd::collective
