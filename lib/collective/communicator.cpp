@@ -7,7 +7,9 @@
 #include <array>
 
 #include "meeting.hpp"
-#include "tcp_communicator.hpp"
+#include "sockets.hpp"
+#include "stream.hpp"
+#include "stream_communicator.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
@@ -26,6 +28,31 @@ Result<void> check_members(const Members& members, const Listener* listener) {
     return fail(Code::kInvalidArgument, "{} needs a listener for the members after it",
                 members.all[static_cast<std::size_t>(members.rank)].name);
   return {};
+}
+
+using Streams = std::vector<std::unique_ptr<Stream>>;
+
+Streams plain_streams(std::vector<Met> met) {
+  Streams out;
+  for (Met& one : met) out.push_back(one.socket ? make_plain_stream(std::move(one.socket)) : nullptr);
+  return out;
+}
+
+Result<Streams> shared_streams(std::vector<Met> met, Deadline deadline) {
+  Streams out(met.size());
+  for (std::size_t rank = 0; rank < met.size(); ++rank)
+    if (met[rank].asked) out[rank] = TFD_TRY(make_shared_stream(std::move(met[rank].socket)));
+  for (std::size_t rank = 0; rank < met.size(); ++rank)
+    if (met[rank].socket) out[rank] = TFD_TRY(take_shared_stream(std::move(met[rank].socket), deadline));
+  return out;
+}
+
+/// All are connected when it returns.
+Result<std::unique_ptr<StreamCommunicator>> connect_streams(const Members& members, Streams streams,
+                                                            Deadline deadline) {
+  auto out = TFD_TRY(StreamCommunicator::make(members, std::move(streams)));
+  TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
+  return out;
 }
 
 }  // namespace
@@ -50,13 +77,23 @@ void Communicator::on_stall(Duration after, Duration again, std::function<void(c
 Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, EngineKind engine,
                                               Deadline deadline) {
   TFD_TRY(check_members(members, listener));
-  if (engine == EngineKind::kShm) return fail(Code::kUnimplemented, "collectives by shared memory aren't there yet");
-  if (members.is_encrypted) return fail(Code::kUnimplemented, "collectives can't be encrypted yet");
-  auto streams = TFD_TRY(meet(members, listener, deadline));
-  auto tcp = TFD_TRY(TcpCommunicator::make(std::move(members), std::move(streams)));
-  const auto generation = static_cast<std::int64_t>(tcp->generation());
-  TFD_TRY(tcp->barrier("connect", generation, deadline));
-  return std::unique_ptr<Communicator>(std::move(tcp));
+  const bool is_one_host =
+      std::ranges::all_of(members.all, [&](const Member& member) { return member.host == members.all.front().host; });
+  if (engine == EngineKind::kShm && !is_one_host)
+    return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
+  const bool shares = engine != EngineKind::kTcp && is_one_host;
+  if (members.is_encrypted && !shares && members.all.size() > 1)
+    return fail(Code::kUnimplemented, "collectives can't be encrypted yet");
+  auto tcp = TFD_TRY(connect_streams(members, plain_streams(TFD_TRY(meet(members, listener, deadline))), deadline));
+  if (!shares || members.all.size() == 1) return std::unique_ptr<Communicator>(std::move(tcp));
+  // Unix sockets, whose names the members tell each other, carry the memory's descriptors.
+  const auto local = TFD_TRY(listen_on_host());
+  const auto step = static_cast<std::int64_t>(members.generation);
+  const auto names = TFD_TRY(tcp->all_gather("shared memory", step, local->address(), deadline, 256));
+  Members near = members;
+  for (std::size_t rank = 0; rank < names.size(); ++rank) near.all[rank].address = names[rank];
+  auto streams = TFD_TRY(shared_streams(TFD_TRY(meet(near, local.get(), deadline)), deadline));
+  return std::unique_ptr<Communicator>(TFD_TRY(connect_streams(members, std::move(streams), deadline)));
 }
 
 }  // namespace tfd::collective

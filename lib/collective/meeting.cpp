@@ -66,19 +66,19 @@ struct Attempt {
 
 class Meeting {
  public:
-  Meeting(const Members& members, TcpListener* listener)
+  Meeting(const Members& members, SocketListener* listener)
       : members_(members),
         listener_(listener),
-        streams_(members.all.size()),
+        met_(members.all.size()),
         calls_(static_cast<std::size_t>(members.rank)) {}
 
-  Result<std::vector<std::unique_ptr<Stream>>> hold(Deadline deadline) {
+  Result<std::vector<Met>> hold(Deadline deadline) {
     const auto began = Clock::now();
     for (;;) {
       TFD_TRY(redial());
       TFD_TRY(move_calls());
       move_visitors();
-      if (is_complete()) return std::move(streams_);
+      if (is_complete()) return std::move(met_);
       if (deadline.expired()) return fail(missing(Clock::now() - began));
       wait(deadline);
     }
@@ -94,15 +94,15 @@ class Meeting {
   };
 
   bool is_complete() const {
-    for (std::size_t rank = 0; rank < streams_.size(); ++rank)
-      if (!streams_[rank] && static_cast<int>(rank) != members_.rank) return false;
+    for (std::size_t rank = 0; rank < met_.size(); ++rank)
+      if (!met_[rank].socket && static_cast<int>(rank) != members_.rank) return false;
     return true;
   }
 
   Result<void> redial() {
     for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
       OwnCall& call = calls_[rank];
-      if (streams_[rank] || call.attempt || Clock::now() < call.next) continue;
+      if (met_[rank].socket || call.attempt || Clock::now() < call.next) continue;
       Result<process::Fd> socket = start_connecting(members_.all[rank].address);
       if (!socket && socket.error().code == Code::kInvalidArgument)
         return fail(std::move(socket).error().within(members_.all[rank].name));
@@ -171,7 +171,7 @@ class Meeting {
   }
 
   void keep(Attempt& attempt) {
-    streams_[static_cast<std::size_t>(attempt.handshake.peer())] = make_plain_stream(std::move(attempt.socket));
+    met_[static_cast<std::size_t>(attempt.handshake.peer())] = {std::move(attempt.socket), attempt.handshake.asked()};
   }
 
   void wait(Deadline deadline) {
@@ -187,7 +187,7 @@ class Meeting {
     for (std::size_t rank = 0; rank < calls_.size(); ++rank) {
       if (calls_[rank].attempt)
         watch(*calls_[rank].attempt);
-      else if (!streams_[rank])
+      else if (!met_[rank].socket)
         until = until.earlier_of(Deadline::at(calls_[rank].next));
     }
     ::poll(items.data(), items.size(), until.poll_ms());
@@ -195,8 +195,8 @@ class Meeting {
 
   Error missing(Duration waited) const {
     std::string names, first;
-    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
-      if (streams_[rank] || static_cast<int>(rank) == members_.rank) continue;
+    for (std::size_t rank = 0; rank < met_.size(); ++rank) {
+      if (met_[rank].socket || static_cast<int>(rank) == members_.rank) continue;
       const std::string& name = members_.all[rank].name;
       if (std::ranges::find(impostors_, static_cast<int>(rank)) != impostors_.end())
         return {
@@ -214,8 +214,8 @@ class Meeting {
   }
 
   const Members& members_;
-  TcpListener* const listener_;  // the caller's; null without members of higher rank
-  std::vector<std::unique_ptr<Stream>> streams_;
+  SocketListener* const listener_;  // the caller's; null without members of higher rank
+  std::vector<Met> met_;
   std::vector<OwnCall> calls_;   // by rank
   std::list<Attempt> visitors_;  // who has connected to us; the oldest first
   std::vector<int> impostors_;   // ranks that somebody claimed with a false proof
@@ -223,8 +223,8 @@ class Meeting {
 
 }  // namespace
 
-Result<std::vector<std::unique_ptr<Stream>>> meet(const Members& members, Listener* listener, Deadline deadline) {
-  return Meeting(members, static_cast<TcpListener*>(listener)).hold(deadline);
+Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline) {
+  return Meeting(members, static_cast<SocketListener*>(listener)).hold(deadline);
 }
 
 }  // namespace tfd::collective

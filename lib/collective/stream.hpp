@@ -1,11 +1,15 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes to and from one peer, in order, without waiting. Thread rule: lives on one thread.
+// Bytes to and from one peer, in order, without waiting: over a socket, or through memory that both share. Thread rule:
+// lives on one thread.
+#include <poll.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
 
+#include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -21,10 +25,24 @@ class Stream {
   virtual bool has_unsent() const = 0;
   /// Returns how many bytes came; 0: none now. kUnavailable: none will, or they are false.
   virtual Result<std::size_t> receive(std::span<std::byte> to) = 0;
+  /// What poll() waits on, and for which events.
   virtual int fd() const = 0;
+  virtual short events(bool reads, bool writes) const {
+    return static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));
+  }
+  /// Called before the thread sleeps until it can read or write. False: it can by now.
+  virtual bool prepare_to_sleep(bool /*reads*/, bool /*writes*/) { return true; }
+  /// Called after prepare_to_sleep(), whatever it said.
+  virtual void wake_up() {}
 };
 
 /// Over a connected socket, which it makes non-blocking. Reads ahead a little.
 std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
+
+/// Through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves: one makes
+/// the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells when it
+/// ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
+Result<std::unique_ptr<Stream>> make_shared_stream(process::Fd socket);
+Result<std::unique_ptr<Stream>> take_shared_stream(process::Fd socket, Deadline deadline);
 
 }  // namespace tfd::collective

@@ -142,15 +142,24 @@ TEST_CASE("sums: TCP gives the bits of one process, for any share of the replica
   for (int members = 1; members <= 4; ++members) check_sums(members, EngineKind::kTcp);
 }
 
+TEST_CASE("sums: shared memory gives the same bits") {
+  for (int members = 2; members <= 4; ++members) check_sums(members, EngineKind::kShm);
+}
+
 TEST_CASE("sums: large ones move in slices and tiles, in place and not") {
-  const SumLayout layout{5, {{0, 1}, {1, 1}, {2, 3}}, {}};
-  const Replicas replicas = make_replicas(5, DType::kF32, 1'000'003, 3, {});
-  Group group(3);
-  group.run([&](Communicator& communicator) {
-    for (int i = 0; i < 3; ++i) CHECK(tensor::same_bytes(reduce(communicator, replicas, layout, "w"), replicas.sum));
-    CHECK(communicator.traffic().collectives == 4);
-    CHECK(communicator.traffic().bytes_sent > 3 * 1'000'000);
-  });
+  for (const EngineKind engine : {EngineKind::kTcp, EngineKind::kAuto}) {
+    const SumLayout layout{5, {{0, 1}, {1, 1}, {2, 3}}, {}};
+    const Replicas replicas = make_replicas(5, DType::kF32, 1'000'003, 3, {});
+    Group group(3);
+    group.run(
+        [&](Communicator& communicator) {
+          for (int i = 0; i < 3; ++i)
+            CHECK(tensor::same_bytes(reduce(communicator, replicas, layout, "w"), replicas.sum));
+          CHECK(communicator.traffic().collectives == 4);
+          CHECK(communicator.traffic().bytes_sent > 3 * 1'000'000);
+        },
+        engine);
+  }
 }
 
 }  // namespace tfd::collective

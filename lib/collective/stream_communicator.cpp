@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives as operations, and cancelling. What moves their bytes is in tcp_driver.cpp.
-#include "tcp_communicator.hpp"
+// The collectives as operations, and cancelling. What moves their bytes is in stream_driver.cpp.
+#include "stream_communicator.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -21,9 +21,9 @@ constexpr Duration kLinger = std::chrono::milliseconds(250);
 }  // namespace
 
 /// A call from outside: the only one at a time. What cancel() has left to do is done at its end.
-class TcpCommunicator::Turn {
+class StreamCommunicator::Turn {
  public:
-  explicit Turn(TcpCommunicator& owner) : owner_(owner) { owner_.driving_.lock(); }
+  explicit Turn(StreamCommunicator& owner) : owner_(owner) { owner_.driving_.lock(); }
   ~Turn() {
     owner_.driving_.unlock();
     owner_.obey();
@@ -32,17 +32,18 @@ class TcpCommunicator::Turn {
   Turn& operator=(const Turn&) = delete;
 
  private:
-  TcpCommunicator& owner_;
+  StreamCommunicator& owner_;
 };
 
-Result<std::unique_ptr<TcpCommunicator>> TcpCommunicator::make(Members members,
-                                                               std::vector<std::unique_ptr<Stream>> streams) {
+Result<std::unique_ptr<StreamCommunicator>> StreamCommunicator::make(Members members,
+                                                                     std::vector<std::unique_ptr<Stream>> streams) {
   process::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return fail_errno(errno, "cannot make an eventfd");
-  return std::unique_ptr<TcpCommunicator>(new TcpCommunicator(std::move(members), std::move(streams), std::move(wake)));
+  return std::unique_ptr<StreamCommunicator>(
+      new StreamCommunicator(std::move(members), std::move(streams), std::move(wake)));
 }
 
-TcpCommunicator::TcpCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
+StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
     : Communicator(std::move(members)), wake_(std::move(wake)) {
   traffic_.waited_for.resize(static_cast<std::size_t>(size()));
   for (int i = 1; i < size(); ++i) {
@@ -53,11 +54,11 @@ TcpCommunicator::TcpCommunicator(Members members, std::vector<std::unique_ptr<St
   }
 }
 
-TcpCommunicator::~TcpCommunicator() = default;
+StreamCommunicator::~StreamCommunicator() = default;
 
-Result<std::unique_ptr<Operation>> TcpCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
-                                                             std::span<const tensor::SumPart> parts,
-                                                             std::byte* out) const {
+Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
+                                                                std::span<const tensor::SumPart> parts,
+                                                                std::byte* out) const {
   Call call = TFD_TRY(make_call(what, layout, size()));
   PartsLayout places(layout, what.spec.dtype);
   TFD_TRY(check_parts(places, rank(), parts, format_call(call)));
@@ -68,39 +69,39 @@ Result<std::unique_ptr<Operation>> TcpCommunicator::make_sum(const Reduction& wh
                                         out, is_flat);
 }
 
-Result<std::unique_ptr<Operation>> TcpCommunicator::make_gather(Call call, std::string_view own,
-                                                                std::size_t most) const {
+Result<std::unique_ptr<Operation>> StreamCommunicator::make_gather(Call call, std::string_view own,
+                                                                   std::size_t most) const {
   if (own.size() > most)
     return fail(Code::kInvalidArgument, "{}: {} bytes, more than {}", format_call(call), own.size(), most);
   std::string encoded = TFD_TRY(encode_call(call));
   return std::make_unique<GatherOperation>(std::move(call), std::move(encoded), rank(), size(), own, most);
 }
 
-Result<void> TcpCommunicator::all_reduce(const Reduction& what, const SumLayout& layout,
-                                         std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) {
+Result<void> StreamCommunicator::all_reduce(const Reduction& what, const SumLayout& layout,
+                                            std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out)))), deadline));
   return {};
 }
 
-Result<void> TcpCommunicator::begin_all_reduce(const Reduction& what, const SumLayout& layout,
-                                               std::span<const tensor::SumPart> parts, std::byte* out) {
+Result<void> StreamCommunicator::begin_all_reduce(const Reduction& what, const SumLayout& layout,
+                                                  std::span<const tensor::SumPart> parts, std::byte* out) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out))));
   return {};
 }
 
-Result<void> TcpCommunicator::wait(Deadline deadline) {
+Result<void> StreamCommunicator::wait(Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(finish_oldest<SumOperation>(deadline));
   return {};
 }
 
-Result<std::vector<std::string>> TcpCommunicator::all_gather(std::string_view name, std::int64_t step,
-                                                             std::string_view own, Deadline deadline,
-                                                             std::size_t most) {
+Result<std::vector<std::string>> StreamCommunicator::all_gather(std::string_view name, std::int64_t step,
+                                                                std::string_view own, Deadline deadline,
+                                                                std::size_t most) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   Call call{.kind = CallKind::kAllGather, .name = std::string(name), .step = step};
@@ -109,8 +110,8 @@ Result<std::vector<std::string>> TcpCommunicator::all_gather(std::string_view na
   return static_cast<GatherOperation&>(*done).take();
 }
 
-Result<void> TcpCommunicator::begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
-                                               std::size_t most) {
+Result<void> StreamCommunicator::begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
+                                                  std::size_t most) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   Call call{.kind = CallKind::kAllGather, .name = std::string(name), .step = step};
@@ -118,13 +119,13 @@ Result<void> TcpCommunicator::begin_all_gather(std::string_view name, std::int64
   return {};
 }
 
-Result<std::vector<std::string>> TcpCommunicator::wait_all_gather(Deadline deadline) {
+Result<std::vector<std::string>> StreamCommunicator::wait_all_gather(Deadline deadline) {
   const Turn turn(*this);
   return TFD_TRY(finish_oldest<GatherOperation>(deadline))->take();
 }
 
-Result<void> TcpCommunicator::broadcast(std::string_view name, std::int64_t step, int root, std::span<std::byte> data,
-                                        Deadline deadline) {
+Result<void> StreamCommunicator::broadcast(std::string_view name, std::int64_t step, int root,
+                                           std::span<std::byte> data, Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   Call call{.kind = CallKind::kBroadcast, .name = std::string(name), .step = step, .root = root, .size = data.size()};
@@ -135,7 +136,7 @@ Result<void> TcpCommunicator::broadcast(std::string_view name, std::int64_t step
   return {};
 }
 
-Result<void> TcpCommunicator::barrier(std::string_view name, std::int64_t step, Deadline deadline) {
+Result<void> StreamCommunicator::barrier(std::string_view name, std::int64_t step, Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   Call call{.kind = CallKind::kBarrier, .name = std::string(name), .step = step};
@@ -143,7 +144,7 @@ Result<void> TcpCommunicator::barrier(std::string_view name, std::int64_t step, 
   return {};
 }
 
-Result<std::uint64_t> TcpCommunicator::begin(std::unique_ptr<Operation> operation) {
+Result<std::uint64_t> StreamCommunicator::begin(std::unique_ptr<Operation> operation) {
   std::string body, opening;
   put(body, operation->encoded());
   body += operation->own();
@@ -160,7 +161,7 @@ Result<std::uint64_t> TcpCommunicator::begin(std::unique_ptr<Operation> operatio
 }
 
 template <class Op>
-Result<std::unique_ptr<Op>> TcpCommunicator::finish_oldest(Deadline deadline) {
+Result<std::unique_ptr<Op>> StreamCommunicator::finish_oldest(Deadline deadline) {
   TFD_TRY(check_usable());
   for (std::uint64_t number = first_; number < next_; ++number) {
     if (dynamic_cast<const Op*>(begun(number).operation.get()) == nullptr) continue;
@@ -169,7 +170,7 @@ Result<std::unique_ptr<Op>> TcpCommunicator::finish_oldest(Deadline deadline) {
   return fail(Code::kFailedPrecondition, "nothing that could be waited for has begun");
 }
 
-Result<std::unique_ptr<Operation>> TcpCommunicator::finish(std::uint64_t number, Deadline deadline) {
+Result<std::unique_ptr<Operation>> StreamCommunicator::finish(std::uint64_t number, Deadline deadline) {
   if (const Result<void> done = drive(number, deadline); !done) return fail(end_with(done.error(), kLinger));
   std::unique_ptr<Operation> operation = std::move(begun(number).operation);
   operation->finish();
@@ -180,7 +181,7 @@ Result<std::unique_ptr<Operation>> TcpCommunicator::finish(std::uint64_t number,
   return operation;
 }
 
-void TcpCommunicator::cancel(Error error) {
+void StreamCommunicator::cancel(Error error) {
   {
     const std::scoped_lock lock(cancelling_);
     if (is_cancelled_) return;
@@ -192,14 +193,14 @@ void TcpCommunicator::cancel(Error error) {
   obey();
 }
 
-void TcpCommunicator::obey() {
+void StreamCommunicator::obey() {
   // Whoever holds the lock looks here again after it: so that the others are told at once, not at the next call.
   if (!is_cancelled_ || !driving_.try_lock()) return;
   if (!failed_) (void)end_with(*cancelled_, Duration::zero());
   driving_.unlock();
 }
 
-Result<void> TcpCommunicator::check_usable() {
+Result<void> StreamCommunicator::check_usable() {
   if (!failed_ && is_cancelled_) (void)end_with(*cancelled_, kLinger);
   if (failed_) return fail(*failed_);
   return {};

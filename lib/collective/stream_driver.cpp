@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "bytes.hpp"
-#include "tcp_communicator.hpp"
+#include "stream_communicator.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::collective {
@@ -26,7 +26,7 @@ std::string roughly(Duration waited) {
 
 }  // namespace
 
-Result<void> TcpCommunicator::drive(std::uint64_t number, Deadline deadline) {
+Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) {
   const auto began = Clock::now();
   auto next_line = stall().say ? began + stall().after : Clock::time_point::max();
   for (auto spin_until = Clock::time_point::min();;) {
@@ -61,7 +61,7 @@ Result<void> TcpCommunicator::drive(std::uint64_t number, Deadline deadline) {
   }
 }
 
-Result<bool> TcpCommunicator::move_all() {
+Result<bool> StreamCommunicator::move_all() {
   bool moved = false;
   for (Peer& peer : peers_) {
     moved = TFD_TRY(move_out(peer)) || moved;
@@ -70,7 +70,7 @@ Result<bool> TcpCommunicator::move_all() {
   return moved;
 }
 
-Result<bool> TcpCommunicator::move_out(Peer& peer) {
+Result<bool> StreamCommunicator::move_out(Peer& peer) {
   bool moved = false;
   for (;;) {
     if (!peer.has_unsent() && !fill(peer)) {
@@ -91,7 +91,7 @@ Result<bool> TcpCommunicator::move_out(Peer& peer) {
 }
 
 /// Takes the next frame that can be sent. False: there is none.
-bool TcpCommunicator::fill(Peer& peer) {
+bool StreamCommunicator::fill(Peer& peer) {
   if (peer.out_number == next_) return false;
   Begun& one = begun(peer.out_number);
   peer.head.clear();
@@ -114,7 +114,7 @@ bool TcpCommunicator::fill(Peer& peer) {
   return !peer.head.empty();
 }
 
-Result<bool> TcpCommunicator::move_in(Peer& peer) {
+Result<bool> StreamCommunicator::move_in(Peer& peer) {
   bool moved = false;
   for (;;) {
     if (peer.has_ended) {
@@ -140,7 +140,7 @@ Result<bool> TcpCommunicator::move_in(Peer& peer) {
 }
 
 /// Takes bytes, or notes that no more will come.
-Result<std::size_t> TcpCommunicator::receive(Peer& peer, std::span<std::byte> to) {
+Result<std::size_t> StreamCommunicator::receive(Peer& peer, std::span<std::byte> to) {
   const Result<std::size_t> got = peer.stream->receive(to);
   if (got) return *got;
   if (got.error().code != Code::kUnavailable) return fail(nonsense(peer, got.error().message));
@@ -149,7 +149,7 @@ Result<std::size_t> TcpCommunicator::receive(Peer& peer, std::span<std::byte> to
 }
 
 /// Moves on in the body of a frame. False: it can't now.
-Result<bool> TcpCommunicator::move_frame(Peer& peer) {
+Result<bool> StreamCommunicator::move_frame(Peer& peer) {
   const FrameHeader& frame = peer.frame;
   if (frame.type == FrameType::kData) {
     if (!peer.was_heard || frame.number != peer.in_number) return fail(nonsense(peer, "bytes that belong to nothing"));
@@ -184,7 +184,7 @@ Result<bool> TcpCommunicator::move_frame(Peer& peer) {
   return true;
 }
 
-Result<void> TcpCommunicator::take_call(Peer& peer) {
+Result<void> StreamCommunicator::take_call(Peer& peer) {
   ByteReader in(peer.text);
   const std::string_view encoded = in.text();
   if (!in.is_good() || encoded.size() > kMostCallBytes) return fail(nonsense(peer, "no description of a collective"));
@@ -201,21 +201,21 @@ Result<void> TcpCommunicator::take_call(Peer& peer) {
   return {};
 }
 
-void TcpCommunicator::end_if_complete(Peer& peer) {
+void StreamCommunicator::end_if_complete(Peer& peer) {
   if (peer.in_at < begun(peer.in_number).operation->bytes_from(peer.rank)) return;
   ++peer.in_number;
   peer.in_at = 0;
   peer.was_heard = false;
 }
 
-bool TcpCommunicator::is_complete(std::uint64_t number) const {
+bool StreamCommunicator::is_complete(std::uint64_t number) const {
   return std::ranges::all_of(peers_, [&](const Peer& peer) {
     return peer.in_number > number && peer.out_number > number && !(peer.has_unsent() && peer.unsent_number <= number);
   });
 }
 
 /// Whether bytes could be taken from the peer now.
-bool TcpCommunicator::is_reading(Peer& peer) {
+bool StreamCommunicator::is_reading(Peer& peer) {
   if (peer.has_ended) return false;
   if (peer.header_at < kFrameHeaderBytes || peer.frame.type == FrameType::kAbort) return true;
   if (peer.in_number == next_) return false;
@@ -225,7 +225,7 @@ bool TcpCommunicator::is_reading(Peer& peer) {
 }
 
 /// The members without which a collective doesn't end.
-std::vector<int> TcpCommunicator::missing(std::uint64_t number) const {
+std::vector<int> StreamCommunicator::missing(std::uint64_t number) const {
   std::vector<int> silent, behind, deaf;
   for (const Peer& peer : peers_) {
     if (peer.in_number > number) {
@@ -241,21 +241,27 @@ std::vector<int> TcpCommunicator::missing(std::uint64_t number) const {
   return out;
 }
 
-std::string TcpCommunicator::names_of(const std::vector<int>& ranks) const {
+std::string StreamCommunicator::names_of(const std::vector<int>& ranks) const {
   std::string out;
   for (const int one : ranks) out += (out.empty() ? "" : ", ") + members().all[static_cast<std::size_t>(one)].name;
   return out;
 }
 
 /// Waits until bytes can move. True: they could before the thread had slept for long.
-bool TcpCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
+bool StreamCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
   std::vector<pollfd> items{{wake_.get(), POLLIN, 0}};
+  std::vector<Stream*> sleeping;
+  bool can_move = false;
   for (Peer& peer : peers_) {
-    const int events = (is_reading(peer) ? POLLIN : 0) | (peer.must_write ? POLLOUT : 0);
-    if (events != 0) items.push_back({peer.stream->fd(), static_cast<short>(events), 0});
+    const bool reads = is_reading(peer);
+    if (!reads && !peer.must_write) continue;
+    items.push_back({peer.stream->fd(), peer.stream->events(reads, peer.must_write), 0});
+    sleeping.push_back(peer.stream.get());
+    can_move = !peer.stream->prepare_to_sleep(reads, peer.must_write) || can_move;
   }
   const auto began = Clock::now();
-  ::poll(items.data(), items.size(), Deadline::at(until).poll_ms());
+  if (!can_move) ::poll(items.data(), items.size(), Deadline::at(until).poll_ms());
+  for (Stream* stream : sleeping) stream->wake_up();
   const Duration slept = Clock::now() - began;
   const std::vector<int> late = missing(number);
   if (late.size() == 1) traffic_.waited_for[static_cast<std::size_t>(late[0])] += slept;
@@ -263,7 +269,7 @@ bool TcpCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
 }
 
 /// A peer's connection has ended: because of the error that it says last, if it says one.
-Error TcpCommunicator::gone(Peer& peer) {
+Error StreamCommunicator::gone(Peer& peer) {
   std::vector<std::byte> rest(kMostFrameBytes);
   while (!peer.has_ended) {
     const bool in_header = peer.header_at < kFrameHeaderBytes;
@@ -289,12 +295,12 @@ Error TcpCommunicator::gone(Peer& peer) {
   return {Code::kUnavailable, fmt::format("{} is gone: its connection has ended", name), name};
 }
 
-Error TcpCommunicator::nonsense(const Peer& peer, std::string_view why) const {
+Error StreamCommunicator::nonsense(const Peer& peer, std::string_view why) const {
   const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
   return {Code::kInvalidArgument, fmt::format("{}: {}", name, why), name};
 }
 
-Error TcpCommunicator::end_with(Error error, Duration linger) {
+Error StreamCommunicator::end_with(Error error, Duration linger) {
   if (failed_) return *failed_;
   failed_ = std::move(error);
   const std::string abort = encode_abort(*failed_);
@@ -312,6 +318,7 @@ Error TcpCommunicator::end_with(Error error, Duration linger) {
   const Deadline until = Deadline::after(linger);
   for (;;) {
     std::vector<pollfd> items;
+    bool can_move = false;
     std::erase_if(open, [&](Peer* peer) {
       const auto at = static_cast<std::size_t>(peer - peers_.data());
       for (;;) {
@@ -336,11 +343,14 @@ Error TcpCommunicator::end_with(Error error, Duration linger) {
         if (!got) return true;
         if (*got == 0) break;
       }
-      items.push_back({peer->stream->fd(), static_cast<short>(POLLIN | (peer->has_unsent() ? POLLOUT : 0)), 0});
+      const bool writes = peer->has_unsent();
+      can_move = !peer->stream->prepare_to_sleep(true, writes) || can_move;
+      items.push_back({peer->stream->fd(), peer->stream->events(true, writes), 0});
       return false;
     });
     if (open.empty() || until.expired()) break;
-    ::poll(items.data(), items.size(), until.poll_ms());
+    if (!can_move) ::poll(items.data(), items.size(), until.poll_ms());
+    for (Peer* peer : open) peer->stream->wake_up();
   }
   begun_.clear();
   first_ = next_;

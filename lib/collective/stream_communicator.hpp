@@ -18,11 +18,12 @@
 
 namespace tfd::collective {
 
-class TcpCommunicator : public Communicator {
+class StreamCommunicator : public Communicator {
  public:
   /// kSystem: no descriptors.
-  static Result<std::unique_ptr<TcpCommunicator>> make(Members members, std::vector<std::unique_ptr<Stream>> streams);
-  ~TcpCommunicator() override;
+  static Result<std::unique_ptr<StreamCommunicator>> make(Members members,
+                                                          std::vector<std::unique_ptr<Stream>> streams);
+  ~StreamCommunicator() override;
 
   Result<void> all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
                           std::byte* out, Deadline deadline) override;
@@ -70,7 +71,7 @@ class TcpCommunicator : public Communicator {
   };
   class Turn;
 
-  TcpCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake);
+  StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake);
 
   /// Returns the collective's number.
   Result<std::uint64_t> begin(std::unique_ptr<Operation> operation);
