@@ -32,9 +32,15 @@ Result<void> check_members(const Members& members, const Listener* listener) {
 
 using Streams = std::vector<std::unique_ptr<Stream>>;
 
-Streams plain_streams(std::vector<Met> met) {
-  Streams out;
-  for (Met& one : met) out.push_back(one.socket ? make_plain_stream(std::move(one.socket)) : nullptr);
+Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted) {
+  Streams out(met.size());
+  for (std::size_t rank = 0; rank < met.size(); ++rank) {
+    const auto& [of_asker, of_answerer] = met[rank].keys;
+    if (!met[rank].socket) continue;
+    out[rank] = !is_encrypted     ? make_plain_stream(std::move(met[rank].socket))
+                : met[rank].asked ? TFD_TRY(make_sealed_stream(std::move(met[rank].socket), of_asker, of_answerer))
+                                  : TFD_TRY(make_sealed_stream(std::move(met[rank].socket), of_answerer, of_asker));
+  }
   return out;
 }
 
@@ -82,9 +88,8 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
   if (engine == EngineKind::kShm && !is_one_host)
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
   const bool shares = engine != EngineKind::kTcp && is_one_host;
-  if (members.is_encrypted && !shares && members.all.size() > 1)
-    return fail(Code::kUnimplemented, "collectives can't be encrypted yet");
-  auto tcp = TFD_TRY(connect_streams(members, plain_streams(TFD_TRY(meet(members, listener, deadline))), deadline));
+  auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline)), members.is_encrypted));
+  auto tcp = TFD_TRY(connect_streams(members, std::move(network), deadline));
   if (!shares || members.all.size() == 1) return std::unique_ptr<Communicator>(std::move(tcp));
   // Unix sockets, whose names the members tell each other, carry the memory's descriptors.
   const auto local = TFD_TRY(listen_on_host());

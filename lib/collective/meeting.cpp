@@ -171,7 +171,8 @@ class Meeting {
   }
 
   void keep(Attempt& attempt) {
-    met_[static_cast<std::size_t>(attempt.handshake.peer())] = {std::move(attempt.socket), attempt.handshake.asked()};
+    met_[static_cast<std::size_t>(attempt.handshake.peer())] = {std::move(attempt.socket), attempt.handshake.asked(),
+                                                                attempt.handshake.keys()};
   }
 
   void wait(Deadline deadline) {

@@ -6,6 +6,7 @@
 // thread.
 #include <vector>
 
+#include "handshake.hpp"
 #include "tfd/collective/communicator.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -15,6 +16,7 @@ namespace tfd::collective {
 struct Met {
   process::Fd socket;
   bool asked = false;  // this side has connected
+  SessionKeys keys = {};
 };
 /// The others' connections, by rank; none: this one's. kDeadlineExceeded names those that didn't come,
 /// kPermissionDenied one that doesn't know the secret.

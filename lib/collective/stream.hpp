@@ -5,6 +5,7 @@
 // lives on one thread.
 #include <poll.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -38,6 +39,11 @@ class Stream {
 
 /// Over a connected socket, which it makes non-blocking. Reads ahead a little.
 std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
+
+/// The same with everything encrypted: AES-256-GCM in records of at most 64 KiB, whose nonce is their number.
+/// kUnimplemented: libcrypto can't be loaded.
+Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
+                                                   const std::array<std::byte, 32>& key_to_receive);
 
 /// Through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves: one makes
 /// the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells when it

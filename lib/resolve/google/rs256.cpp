@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rs256.hpp"
 
-#include <dlfcn.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
 #include <cstdint>
 #include <memory>
+
+#include "tfd/base/crypto_library.hpp"
 
 namespace tfd::resolve::google {
 namespace {
@@ -26,28 +27,17 @@ struct Crypto {
   decltype(&::EVP_DigestSign) evp_digest_sign = nullptr;
 };
 
-template <class Function>
-bool load_symbol(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
 Result<Crypto> load_crypto() {
-  void* library = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);  // never unloaded: it has threads' data
-  if (library == nullptr)
-    return fail(Code::kUnimplemented, "cannot load libcrypto.so.3, which signs for a service account: install libssl3");
   Crypto crypto;
-  const bool complete = load_symbol(library, "BIO_new_mem_buf", crypto.bio_new_mem_buf) &&
-                        load_symbol(library, "BIO_free", crypto.bio_free) &&
-                        load_symbol(library, "PEM_read_bio_PrivateKey", crypto.pem_read_bio_private_key) &&
-                        load_symbol(library, "EVP_PKEY_get_base_id", crypto.evp_pkey_get_base_id) &&
-                        load_symbol(library, "EVP_PKEY_free", crypto.evp_pkey_free) &&
-                        load_symbol(library, "EVP_MD_CTX_new", crypto.evp_md_ctx_new) &&
-                        load_symbol(library, "EVP_MD_CTX_free", crypto.evp_md_ctx_free) &&
-                        load_symbol(library, "EVP_sha256", crypto.evp_sha256) &&
-                        load_symbol(library, "EVP_DigestSignInit", crypto.evp_digest_sign_init) &&
-                        load_symbol(library, "EVP_DigestSign", crypto.evp_digest_sign);
-  if (!complete) return fail(Code::kUnimplemented, "libcrypto.so.3 lacks what signs for a service account");
+  TFD_TRY(load_crypto_symbols(
+      "which signs for a service account", CryptoSymbol{"BIO_new_mem_buf", crypto.bio_new_mem_buf},
+      CryptoSymbol{"BIO_free", crypto.bio_free},
+      CryptoSymbol{"PEM_read_bio_PrivateKey", crypto.pem_read_bio_private_key},
+      CryptoSymbol{"EVP_PKEY_get_base_id", crypto.evp_pkey_get_base_id},
+      CryptoSymbol{"EVP_PKEY_free", crypto.evp_pkey_free}, CryptoSymbol{"EVP_MD_CTX_new", crypto.evp_md_ctx_new},
+      CryptoSymbol{"EVP_MD_CTX_free", crypto.evp_md_ctx_free}, CryptoSymbol{"EVP_sha256", crypto.evp_sha256},
+      CryptoSymbol{"EVP_DigestSignInit", crypto.evp_digest_sign_init},
+      CryptoSymbol{"EVP_DigestSign", crypto.evp_digest_sign}));
   return crypto;
 }
 

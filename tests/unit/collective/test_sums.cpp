@@ -142,6 +142,10 @@ TEST_CASE("sums: TCP gives the bits of one process, for any share of the replica
   for (int members = 1; members <= 4; ++members) check_sums(members, EngineKind::kTcp);
 }
 
+TEST_CASE("sums: encryption changes no bit") {
+  for (int members = 2; members <= 3; ++members) check_sums(members, EngineKind::kTcp, true);
+}
+
 TEST_CASE("sums: shared memory gives the same bits") {
   for (int members = 2; members <= 4; ++members) check_sums(members, EngineKind::kShm);
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a stream does with bytes that aren't the peer's.
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "bytes.hpp"
+#include "group.hpp"
+#include "stream.hpp"
+
+namespace tfd::collective {
+namespace {
+
+using Key = std::array<std::byte, 32>;
+
+std::array<process::Fd, 2> socket_pair() {
+  int pair[2] = {-1, -1};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
+  return {process::Fd(pair[0]), process::Fd(pair[1])};
+}
+
+std::string raw(int socket) {
+  std::string out(100'000, '\0');
+  const ssize_t got = ::recv(socket, out.data(), out.size(), MSG_DONTWAIT);
+  out.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return out;
+}
+
+Result<std::string> take(Stream& stream) {
+  std::string out(1000, '\0');
+  const std::size_t got = TFD_TRY(stream.receive(std::as_writable_bytes(std::span(out))));
+  out.resize(got);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("streams: a sealed one shows nothing, and takes no record that was changed, repeated or left out") {
+  const Key key{std::byte{1}}, back{std::byte{2}};
+  auto [near, wire] = socket_pair();
+  auto [inlet, far] = socket_pair();
+  const auto sender = make_sealed_stream(std::move(near), key, back).value();
+  const auto receiver = make_sealed_stream(std::move(far), back, key).value();
+  const std::string text = "a secret that is sent twice";
+  const auto record = [&] {
+    CHECK(sender->send(as_bytes(text.substr(0, 3)), as_bytes(text.substr(3))).value() == text.size());
+    return raw(wire.get());
+  };
+  const auto deliver = [&](const std::string& bytes) {
+    REQUIRE(::send(inlet.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+    return take(*receiver);
+  };
+  const std::string first = record(), second = record();
+  CHECK(first.size() == 4 + text.size() + 16);
+  CHECK(first.find("secret") == std::string::npos);
+  CHECK(first != second);
+  CHECK(deliver(first.substr(0, 9)).value().empty());
+  CHECK(deliver(first.substr(9)).value() == text);
+  SUBCASE("changed") {
+    std::string other = second;
+    other[7] ^= 1;
+    CHECK(deliver(other).error().message == "a false record");
+  }
+  SUBCASE("repeated") { CHECK(deliver(first).error().message == "a false record"); }
+  SUBCASE("left out") { CHECK(deliver(record()).error().code == Code::kInvalidArgument); }
+  SUBCASE("of a size that no record has") { CHECK(deliver("\xff\xff\xff\x7f").error().message == "a false record"); }
+  SUBCASE("as it was") { CHECK(deliver(second).value() == text); }
+}
+
+TEST_CASE("streams: shared memory carries more than its rings hold, and wakes who sleeps") {
+  auto [near, far] = socket_pair();
+  const auto maker = make_shared_stream(std::move(near)).value();
+  const auto taker = take_shared_stream(std::move(far), soon()).value();
+  CHECK(taker->prepare_to_sleep(true, true) == false);  // it could write
+  taker->wake_up();
+  CHECK(taker->prepare_to_sleep(true, false));
+  const std::string text(1'000'000, 'x');
+  std::string got;
+  for (std::size_t sent = 0; got.size() < text.size();) {
+    sent += maker->send(as_bytes(text).subspan(sent), {}).value();
+    if (got.empty()) CHECK(sent == (256 << 10));
+    if (got.empty()) CHECK(raw(taker->fd()) == std::string(1, '\1'));
+    got += take(*taker).value();
+  }
+  CHECK(got == text);
+}
+
+TEST_CASE("streams: what was handed over has to be sealed memory of the right size") {
+  SUBCASE("nothing") {
+    auto [near, far] = socket_pair();
+    REQUIRE(::send(near.get(), "x", 1, 0) == 1);
+    CHECK(take_shared_stream(std::move(far), soon()).error().code == Code::kUnavailable);
+  }
+  SUBCASE("nobody") {
+    auto [near, far] = socket_pair();
+    CHECK(take_shared_stream(std::move(far), Deadline::after(std::chrono::milliseconds(1))).error().code ==
+          Code::kDeadlineExceeded);
+  }
+  SUBCASE("a descriptor of something else") {
+    auto [near, far] = socket_pair();
+    const int descriptor = near.get();
+    char byte = 0;
+    iovec piece{&byte, 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    REQUIRE(::sendmsg(near.get(), &message, 0) == 1);
+    CHECK(take_shared_stream(std::move(far), soon()).error().message ==
+          "a member has handed over something else than sealed memory");
+  }
+}
+
+}  // namespace tfd::collective
