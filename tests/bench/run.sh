@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | variable | steps]
+# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | collective | variable | steps]
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
@@ -91,6 +91,12 @@ bench_variable() {
   "$build/tests/bench/bench-variable"
 }
 
+# All-reduces among processes of this host: shared memory against TCP, plain and encrypted.
+bench_collective() {
+  ninja -C "$build" --quiet tests/bench/bench-collective
+  "$build/tests/bench/bench-collective"
+}
+
 # Steps of replicas: several against one, an uneven split of a batch against an even one.
 bench_steps() {
   ninja -C "$build" --quiet tests/bench/bench-steps
@@ -137,7 +143,7 @@ bench_data() {
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
-  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_variable; bench_steps; bench_start ;;
-  coordinate | transport | resolve | exec | variable | steps | start | strategies | data | build) "bench_$what" "${@:3}" ;;
+  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_collective; bench_variable; bench_steps; bench_start ;;
+  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac
