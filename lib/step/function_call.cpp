@@ -90,7 +90,7 @@ Tensor padded_field(const data::FieldSpec& spec, const Tensor& value, std::int64
 /// Value of a variable: the replica's own copy, if it has one.
 const Tensor& value_of(const std::string& variable, const CallContext& context) {
   if (context.copies == nullptr || !context.copies->has(variable)) return context.variables->at(variable);
-  return context.variables->at(context.copies->copy_name(variable, context.device));
+  return context.variables->at(context.copies->copy_name(variable, context.replica_id));
 }
 
 Result<Tensor> bind_argument(const program::InputBinding& input, const CallContext& context) {
@@ -128,7 +128,7 @@ Result<Tensor> bind_random(const program::InputBinding& input, const program::Pr
   draw.input = static_cast<std::uint32_t>(input.index);
   draw.number = call.closure.value_or(static_cast<std::uint64_t>(call.step + context.batch));
   draw.is_closure = call.closure.has_value();
-  draw.replica = context.first_replica + static_cast<std::uint32_t>(context.replica_id);
+  draw.replica = context.first_draw + static_cast<std::uint32_t>(context.replica_id);
   return variable::draw_for_step(spec, draw);
 }
 

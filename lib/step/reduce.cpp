@@ -6,7 +6,8 @@
 #include <cstring>
 #include <set>
 
-#include "tfd/step/replica_runner.hpp"
+#include "tfd/step/replica_exchange.hpp"
+#include "tfd/tensor/tree_sum.hpp"
 #include "tfd/variable/replicated.hpp"
 
 namespace tfd::step {
@@ -15,66 +16,10 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::size_t kTile = 512;  // elements summed at a time, so that they stay in the L1 cache
-
-/// Calls visit(T(), read, write) with the storage type of floating-point elements and their conversions; f16 and bf16
-/// are converted to float. Does nothing for integers and bool.
-template <class Visit>
-void as_numbers(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::kF32:
-      return visit(
-          float(), [](float x) { return x; }, [](float x) { return x; });
-    case DType::kF64:
-      return visit(
-          double(), [](double x) { return x; }, [](double x) { return x; });
-    case DType::kF16:
-      return visit(std::uint16_t(), tensor::half_to_float, tensor::float_to_half);
-    case DType::kBF16:
-      return visit(std::uint16_t(), tensor::bfloat16_to_float, tensor::float_to_bfloat16);
-    default:
-      return;
-  }
-}
-
-/// The sum of values[i] * weights[i] / total, of floating-point numbers; rounded once.
-Tensor weighted(const std::vector<Tensor>& values, const std::vector<double>& weights, double total) {
-  Tensor out = Tensor::uninitialized(values.front().dtype(), values.front().shape());
-  as_numbers(out.dtype(), [&]<class T>(T, auto read, auto write) {
-    T* const to = out.mutable_as<T>();
-    const auto size = static_cast<std::size_t>(out.size());
-    std::array<double, kTile> sums;
-    double* const sum = sums.data();
-    for (std::size_t first = 0; first < size; first += kTile) {
-      const std::size_t count = std::min(kTile, size - first);
-      std::fill_n(sum, count, 0.0);
-      for (std::size_t replica = 0; replica < values.size(); ++replica) {
-        const double weight = weights[replica];
-        if (weight == 0) continue;  // a mean of no examples is NaN, and is ignored
-        const T* const from = values[replica].template as<T>().data() + first;
-#pragma omp simd
-        for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(read(from[i])) * weight;
-      }
-#pragma omp simd
-      for (std::size_t i = 0; i < count; ++i) to[first + i] = write(static_cast<decltype(read(T()))>(sum[i] / total));
-    }
-  });
-  return out;
-}
-
-/// The mean as if all examples had been one batch. With equal weights it is TensorFlow's mean: the sum, divided.
-Result<Tensor> mean_by_examples(const std::vector<Tensor>& values, const std::vector<double>& weights) {
-  const bool equal = std::ranges::all_of(weights, [&](double weight) { return weight == weights.front(); });
-  if (equal) return variable::aggregate_gradients(variable::Aggregation::kMean, values);
-  double total = 0;
-  for (const double weight : weights) total += weight;
-  for (const Tensor& value : values)
-    if (value.spec() != values.front().spec())
-      return fail(Code::kInvalidArgument, "replicas differ: {} and {}", format_spec(values.front().spec()),
-                  format_spec(value.spec()));
-  if (tensor::is_floating(values.front().dtype())) return weighted(values, weights, total);
-  return fail(Code::kInvalidArgument, "there is no mean of {} over replicas",
-              tensor::dtype_name(values.front().dtype()));
+/// The values, scaled by a weight; half types are rounded once.
+Result<Tensor> scaled(const Tensor& value, double scale) {
+  const std::array<double, 1> scales{scale};
+  return tensor::tree_sum(std::span(&value, 1), value.dtype(), scales);
 }
 
 /// Concatenates the replicas' rows: equal rows of several are summed when they are applied.
@@ -90,7 +35,10 @@ Result<variable::Update> concatenate_rows(const std::vector<variable::Update>& u
   std::byte* to = out.value.mutable_data();
   std::int64_t* to_index = out.indices.mutable_as<std::int64_t>();
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    const Tensor value = weights.empty() ? updates[i].value : weighted({updates[i].value}, {weights[i]}, 1);
+    const bool counts = weights.empty() || weights[i] > 0;  // a mean of no examples is NaN, and is ignored
+    const Tensor value = weights.empty() ? updates[i].value
+                         : counts        ? TFD_TRY(scaled(updates[i].value, weights[i]))
+                                         : Tensor::zeros(updates[i].value.dtype(), updates[i].value.shape());
     if (value.byte_size() > 0) std::memcpy(to, value.data(), value.byte_size());
     to += value.byte_size();
     to_index =
@@ -122,10 +70,15 @@ Result<variable::Update> reduce_rows(const UpdateRule& rule, const std::vector<v
   return concatenate_rows(updates, weights);
 }
 
-Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, const std::vector<Tensor>& values,
+Result<Tensor> reduce_values(const UpdateRule& rule, bool is_gradient, std::vector<Tensor> values,
                              const std::vector<double>& examples) {
-  if (!is_gradient) return variable::aggregate(rule.aggregation, values);
-  return reduce_gradients(rule.reduce, values, examples);
+  const tensor::TensorSpec spec = values.front().spec();
+  ReplicaSum sum = TFD_TRY(is_gradient ? sum_of_gradients("", spec, rule.reduce, examples)
+                                       : sum_of_values("", spec, rule.aggregation, examples));
+  sum.values = std::move(values);
+  std::vector<ReplicaSum> sums;
+  sums.push_back(std::move(sum));
+  return TFD_TRY(make_local_exchange(static_cast<int>(examples.size()))->reduce(0, std::move(sums))).front();
 }
 
 /// Reduces the replicas' i-th updates to one.
@@ -145,17 +98,11 @@ Result<variable::Update> reduce_update(const UpdateRule& rule, std::vector<std::
   std::vector<Tensor> values{std::move(update.value)};
   for (std::size_t replica = 1; replica < updates.size(); ++replica)
     values.push_back(std::move(updates[replica][i].value));
-  update.value = TFD_TRY(reduce_values(rule, is_gradient, values, examples), "'" + update.variable + "'");
+  update.value = TFD_TRY(reduce_values(rule, is_gradient, std::move(values), examples), "'" + update.variable + "'");
   return update;
 }
 
 }  // namespace
-
-Result<Tensor> reduce_gradients(program::Reduce reduce, const std::vector<Tensor>& values,
-                                const std::vector<double>& examples) {
-  if (reduce == program::Reduce::kSum) return variable::aggregate_gradients(variable::Aggregation::kSum, values);
-  return mean_by_examples(values, examples);
-}
 
 std::vector<UpdateRule> update_rules_of(const program::Program& program, const program::FunctionDef& function) {
   std::vector<UpdateRule> rules;

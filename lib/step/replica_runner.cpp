@@ -45,7 +45,8 @@ Result<std::vector<Piece>> cut(const ReplicaShare& share, const program::Functio
   const auto sizes = batch_sizes_of(def);
   const std::int64_t rows = TFD_TRY(share.elements.row_count());
   if (rows > 0 && def.modules.any_size() != nullptr && rows < *sizes.begin())
-    return std::vector<Piece>{{{share.elements.rows(0, rows, rows), share.rows, share.batch}, {rows, rows}}};
+    return std::vector<Piece>{
+        {{share.elements.rows(0, rows, rows), share.replica, share.rows, share.batch}, {rows, rows}}};
   std::vector<Piece> out;
   for (std::int64_t first = 0; first < rows;) {
     Piece piece{share, {rows - first, rows - first}};
@@ -55,6 +56,7 @@ Result<std::vector<Piece>> cut(const ReplicaShare& share, const program::Functio
       piece.padding.rows = std::min(rows - first, piece.padding.padded);
     }
     piece.share.elements = share.elements.rows(first, piece.padding.rows, piece.padding.padded);
+    piece.share.replica = share.replica;
     first += piece.padding.rows;
     out.push_back(std::move(piece));
   }
@@ -71,11 +73,11 @@ class Runner final : public ReplicaRunner {
   Runner(std::unique_ptr<CompiledProgram> program, const ReplicaOptions& options, ReplicaCopies copies)
       : program_(std::move(program)),
         part_(options.has_all_data ? data::Shard() : data::Shard{options.input.pipelines, options.input.id}),
-        replicas_(options.replicas),
+        replicas_(options.shared_replicas.value_or(ReplicaRange::whole(options.replicas))),
         order_(options.order),
         steps_(*program_, std::move(copies),
-               {options.replicas, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
-                options.input.pipelines == 1, options.run_at_once, options.results_stay}) {}
+               {replicas_, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
+                options.input.pipelines == 1 && replicas_.is_whole(), options.run_at_once, options.results_stay}) {}
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {
@@ -107,7 +109,7 @@ class Runner final : public ReplicaRunner {
 
   Result<void> go_to(const std::string& function, std::int64_t step) override {
     const FunctionCall call = call_of_step(function, step, 0);
-    const std::int64_t element = step * (call.replicas == program::Replicas::kEach ? replicas_ : 1);
+    const std::int64_t element = step * (call.replicas == program::Replicas::kEach ? replicas_.count : 1);
     const auto find = [this](const std::string& id) { return find_iterator(id); };
     for (const std::string& id : TFD_TRY(iterators_of(*TFD_TRY(program_->find_function(function))->def, call)))
       TFD_TRY(step::go_to(iterators_, find, id, element), function);
@@ -116,7 +118,7 @@ class Runner final : public ReplicaRunner {
 
   DataPosition data_position() const override {
     DataPosition out{order_, {}};
-    for (const auto& [name, elements] : taken()) out.datasets[name] = {digest_of(name), elements};
+    for (const auto& [name, elements] : taken()) out.datasets[name] = {digest_of(name), of_all(elements)};
     return out;
   }
 
@@ -124,15 +126,15 @@ class Runner final : public ReplicaRunner {
     for (const auto& [name, dataset] : position.datasets)
       if (digest_of(name) != dataset.pipeline) return false;
     begin_data(position.order);
-    for (const auto& [name, dataset] : position.datasets) taken_[name] = dataset.elements;
+    for (const auto& [name, dataset] : position.datasets) taken_[name] = of_own(dataset.elements);
     return true;
   }
 
   Result<std::shared_ptr<const data::Dataset>> find_dataset(const std::string& name) override {
-    return program_->find_dataset(name, part_, replicas_);
+    return program_->find_dataset(name, part_, replicas_.count);
   }
   Result<std::shared_ptr<const data::Dataset>> make_dataset(const std::string& name, const data::Plan& plan) override {
-    return program_->make_dataset(name, plan, replicas_);
+    return program_->make_dataset(name, plan, replicas_.count);
   }
 
   Result<RunOutcome> run(const std::string& name, const ReplicaArguments& arguments, const VariableValues& variables,
@@ -150,9 +152,9 @@ class Runner final : public ReplicaRunner {
     std::optional<std::vector<ReplicaShare>> shares;
     const auto add = [&](const std::string& id, const ReplicaElements& elements) -> Result<void> {
       if (!shares) shares.emplace(elements.of.size());
-      if (elements.of.size() > static_cast<std::size_t>(replicas_))
+      if (elements.of.size() > static_cast<std::size_t>(replicas_.count))
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and there are {}", id,
-                    elements.of.size(), replicas_);
+                    elements.of.size(), replicas_.count);
       if (elements.of.size() != shares->size())
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and another one for {}", id,
                     elements.of.size(), shares->size());
@@ -161,7 +163,8 @@ class Runner final : public ReplicaRunner {
     };
     for (const auto& [id, elements] : arguments.elements) TFD_TRY(add(id, elements));
     for (const auto& [dataset, elements] : arguments.datasets) TFD_TRY(add(own_iterator_id(dataset), elements));
-    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_));
+    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_.count));
+    for (std::size_t i = 0; i < shares->size(); ++i) (*shares)[i].replica = static_cast<int>(i);
     return std::move(*shares);
   }
 
@@ -192,8 +195,9 @@ class Runner final : public ReplicaRunner {
   }
 
   Result<std::vector<Metric>> evaluate(const std::string& name, const VariableValues& variables,
-                                       std::optional<std::int64_t> steps, const std::function<bool()>& stop) override {
-    return steps_.evaluate(name, {}, steps, {}, variables, stop);
+                                       std::optional<std::int64_t> steps, const std::function<bool()>& stop,
+                                       const InputPart& part) override {
+    return steps_.evaluate(name, {part.pipelines, part.id}, steps, {}, variables, stop);
   }
 
  private:
@@ -234,10 +238,36 @@ class Runner final : public ReplicaRunner {
     auto found = iterators_.find(id);
     if (found != iterators_.end()) return &found->second;
     const std::string name = id.substr(own_iterator_id("").size());
-    WorkerIterator iterator = TFD_TRY(steps_.open(name, part_, order_));
+    WorkerIterator iterator = TFD_TRY(shares_elements() ? open_share(name) : steps_.open(name, part_, order_));
     if (const auto taken = taken_.find(name); taken != taken_.end())
       iterator.elements = TFD_TRY(iterator.iterator->skip(taken->second), "dataset '" + name + "'");
     return &iterators_.emplace(id, std::move(iterator)).first->second;
+  }
+
+  /// Whether the replicas of other processes take elements of the same step: a step takes as many as there are replicas
+  /// in all, and these take their own.
+  bool shares_elements() const {
+    const auto& train = program_->program().train;
+    return !replicas_.is_whole() && !(train && train->replicas == program::Replicas::kSplit);
+  }
+  Result<WorkerIterator> open_share(const std::string& name) {
+    const data::Plan& whole = program_->program().datasets.at(name);
+    const data::Plan own =
+        data::shard(whole, {.count = replicas_.all, .index = replicas_.first, .width = replicas_.count});
+    const auto dataset = TFD_TRY(program_->make_dataset(name, own, replicas_.count));
+    auto iterator = TFD_TRY(dataset->iterate(order_));
+    return WorkerIterator{name, dataset->spec(), std::move(iterator)};
+  }
+  /// Numbers of elements that these replicas take, and all of them do, in the same whole steps.
+  std::int64_t of_own(std::int64_t elements) const {
+    if (!shares_elements()) return elements;
+    const std::int64_t rest = elements % replicas_.all - replicas_.first;
+    return elements / replicas_.all * replicas_.count + std::clamp<std::int64_t>(rest, 0, replicas_.count);
+  }
+  std::int64_t of_all(std::int64_t elements) const {
+    if (!shares_elements()) return elements;
+    const std::int64_t rest = elements % replicas_.count;
+    return elements / replicas_.count * replicas_.all + (rest > 0 ? replicas_.first + rest : 0);
   }
 
   /// Digest of a dataset's pipeline; empty if there is none of that name. Memoized: callers that prefetch ask in every
@@ -254,7 +284,7 @@ class Runner final : public ReplicaRunner {
 
   std::unique_ptr<CompiledProgram> program_;
   const data::Shard part_;
-  const int replicas_;
+  const ReplicaRange replicas_;
   data::Order order_;                                   // of the data of steps
   mutable std::map<std::string, std::string> digests_;  // memoized digests
   std::int64_t runs_ = 0;
@@ -267,7 +297,8 @@ class Runner final : public ReplicaRunner {
 
 Result<std::unique_ptr<ReplicaRunner>> ReplicaRunner::make(const program::Program& program,
                                                            const ReplicaOptions& options) {
-  auto copies = TFD_TRY(ReplicaCopies::make(program, options.replicas));
+  const int replicas = options.shared_replicas ? options.shared_replicas->all : options.replicas;
+  auto copies = TFD_TRY(ReplicaCopies::make(program, replicas));
   std::shared_ptr<function::Engine> engine;  // shared with the functions it compiled
   if (program.has_kind(program::FunctionKind::kModule)) {
     if (!options.make_engine) return fail(Code::kFailedPrecondition, "no engine for functions");

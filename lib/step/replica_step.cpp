@@ -51,38 +51,44 @@ tl::unexpected<Error> end_of(const WorkerIterator& iterator) {
 }
 
 Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>& ids, const FindIterator& find,
-                                                 int replicas) {
-  std::vector<ReplicaShare> shares(ids.empty() ? static_cast<std::size_t>(replicas) : 0);
+                                                 const ReplicaRange& replicas) {
+  std::vector<ReplicaShare> shares(ids.empty() ? static_cast<std::size_t>(replicas.all) : 0);
   for (const std::string& id : ids) {
     WorkerIterator* iterator = TFD_TRY(find(id));
     const std::string where = "dataset '" + iterator->dataset + "'";
     const auto element = TFD_TRY(iterator->iterator->next(), where);
     if (!element) return end_of(*iterator);
     ++iterator->elements;
-    auto parts = TFD_TRY(data::split_rows(*element, replicas), where);
+    auto parts = TFD_TRY(data::split_rows(*element, replicas.all), where);
     if (shares.empty()) shares.resize(parts.size());
     if (parts.size() != shares.size())
       return fail(Code::kInvalidArgument, "{} has rows for {} replicas, but the other dataset for {}", where,
                   parts.size(), shares.size());
     for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
   }
+  const auto there = static_cast<int>(shares.size());
+  shares.erase(shares.begin() + std::min(there, replicas.first + replicas.count), shares.end());
+  shares.erase(shares.begin(), shares.begin() + std::min(static_cast<int>(shares.size()), replicas.first));
+  int replica = 0;
+  for (ReplicaShare& share : shares) share.replica = replica++;
   return shares;
 }
 
 }  // namespace
 
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
-                                              int replicas, program::Replicas how, int most_elements) {
-  if (how == program::Replicas::kSplit && replicas > 1) return split_elements(ids, find, replicas);
-  int wanted = how == program::Replicas::kOne ? 1 : replicas;
-  if (most_elements > 0 && !ids.empty()) wanted = std::min(wanted, most_elements);
+                                              const ReplicaRange& replicas, program::Replicas how, int most_elements) {
+  if (how == program::Replicas::kSplit && replicas.all > 1) return split_elements(ids, find, replicas);
+  int wanted = how == program::Replicas::kOne ? 1 : replicas.count;
+  if (most_elements > 0 && !ids.empty()) wanted = std::clamp(most_elements - replicas.first, 0, wanted);
   std::vector<ReplicaShare> shares;
   for (int replica = 0; replica < wanted; ++replica) {
-    ReplicaShare share;
+    ReplicaShare share{.elements = {}, .replica = replica};
     const WorkerIterator* ended = TFD_TRY(take_elements(ids, find, share.elements));
     if (ended != nullptr && replica > 0) break;
     if (ended != nullptr) return end_of(*ended);
-    if (shares.empty() || !share.elements.has_no_rows()) shares.push_back(std::move(share));
+    const bool is_first = replicas.first == 0 && shares.empty();  // a step has at least one share
+    if (is_first || !share.elements.has_no_rows()) shares.push_back(std::move(share));
   }
   return shares;
 }
@@ -90,14 +96,14 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
 Result<ReplicaOutputs> run_on_replicas(const RunAtOnce& run_at_once, const CompiledFunction& function,
                                        const CallContext& context, const std::vector<ReplicaShare>& shares) {
   std::vector<std::optional<Result<BoundOutputs>>> outputs(shares.size());
-  run_at_once(shares.size(), [&](std::size_t replica) {
+  run_at_once(shares.size(), [&](std::size_t i) {
     CallContext own = context;
-    own.elements = &shares[replica].elements;
-    own.device = static_cast<int>(replica);
-    own.replica_id = context.num_replicas > 1 ? own.device : 0;
-    own.batch = shares[replica].batch;
-    if (context.rows != nullptr) own.rows = &shares[replica].rows;
-    outputs[replica].emplace(run_function(function, own));
+    own.elements = &shares[i].elements;
+    own.device = shares[i].replica;
+    own.replica_id = context.num_replicas > 1 ? context.replica_id + own.device : 0;
+    own.batch = shares[i].batch;
+    if (context.rows != nullptr) own.rows = &shares[i].rows;
+    outputs[i].emplace(run_function(function, own));
   });
   ReplicaOutputs out;
   for (std::size_t replica = 0; replica < shares.size(); ++replica) {

@@ -13,7 +13,7 @@ StepRunner::StepRunner(CompiledProgram& program, ReplicaCopies copies, StepOptio
     : program_(program),
       copies_(std::move(copies)),
       options_(std::move(options)),
-      threads_(options_.replicas, options_.is_alone),
+      threads_(options_.replicas.count, options_.is_alone),
       run_at_once_(options_.run_at_once ? options_.run_at_once
                                         : [this](std::size_t count, const std::function<void(std::size_t)>& work) {
                                             threads_.run(count, work);
@@ -25,7 +25,7 @@ double StepRunner::learning_rate_of(std::int64_t step) const {
 }
 
 Result<WorkerIterator> StepRunner::open(const std::string& name, const data::Shard& part, const data::Order& order) {
-  const auto dataset = TFD_TRY(program_.find_dataset(name, part, options_.replicas));
+  const auto dataset = TFD_TRY(program_.find_dataset(name, part, options_.replicas.count));
   auto iterator = TFD_TRY(dataset->iterate(order));
   return WorkerIterator{name, dataset->spec(), std::move(iterator)};
 }
@@ -68,16 +68,16 @@ Result<const VariableValues*> StepRunner::outside_of_replicas(const VariableValu
 Result<StepInputs> StepRunner::bind(const CompiledFunction& function, const FunctionCall& call,
                                     std::vector<ReplicaShare> shares) const {
   CallContext context{&call, nullptr, nullptr, learning_rate_of(call.step)};
-  context.num_replicas = options_.replicas;
-  context.first_replica = options_.first_replica;
+  context.num_replicas = options_.replicas.all;
+  context.first_draw = options_.first_draw;
   StepInputs out;
   for (ReplicaShare& share : shares) {
     fill_up(*function.def, call, share.elements);
     context.elements = &share.elements;
-    context.device = static_cast<int>(out.replicas.size());
-    context.replica_id = options_.replicas > 1 ? context.device : 0;
+    context.device = share.replica;
+    context.replica_id = options_.replicas.all > 1 ? options_.replicas.first + share.replica : 0;
     auto bound = TFD_TRY(bind_inputs(function, context, false));
-    out.replicas.push_back({std::move(bound.values), bound.module, share.elements.examples()});
+    out.replicas.push_back({std::move(bound.values), bound.module, share.elements.examples(), share.replica});
   }
   return out;
 }
@@ -91,8 +91,9 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Funct
   CallContext context{&call, nullptr, &variables, learning_rate_of(call.step)};
   context.results_stay = options_.results_stay;
   if (is_replica) {
-    context.num_replicas = options_.replicas;
-    context.first_replica = options_.first_replica;
+    context.num_replicas = options_.replicas.all;
+    context.replica_id = options_.replicas.first;
+    context.first_draw = options_.first_draw;
     context.copies = &copies_;
   } else {
     context.variables = TFD_TRY(outside_of_replicas(variables, own), def.name);
@@ -139,13 +140,13 @@ Result<std::vector<Metric>> StepRunner::evaluate(const std::string& name, const 
   for (auto& [variable, value] : own) value = function::resident(std::move(value));  // the same for all batches
   CallContext context{&call, nullptr, &own, learning_rate_of(call.step)};
   MetricAccumulator metrics;
-  const std::size_t most = ids.empty() ? 1 : static_cast<std::size_t>(options_.replicas);
+  const std::size_t most = ids.empty() ? 1 : static_cast<std::size_t>(options_.replicas.count);
   bool more = !ids.empty() || part.index == 0;
   for (std::int64_t batch = part.index; more;) {
     if (is_stopped && is_stopped()) return fail(Code::kCancelled, "interrupted");
     std::vector<ReplicaShare> shares;
     for (; more && shares.size() < most; batch += part.count) {
-      ReplicaShare share{.elements = {}, .batch = batch};
+      ReplicaShare share{.elements = {}, .replica = static_cast<int>(shares.size()), .batch = batch};
       more = (!steps || batch < *steps) && TFD_TRY(take_elements(ids, find, share.elements), name) == nullptr;
       fill_up(*function->def, call, share.elements);
       if (more) shares.push_back(std::move(share));

@@ -48,8 +48,7 @@ void read_as(const SumPart& part, std::int64_t first, std::int64_t count, A* out
       const T* const from = reinterpret_cast<const T*>(part.data) + first;
       const double scale = part.scale;
       if (std::is_floating_point_v<A> && scale != 1)
-        for (std::int64_t i = 0; i < count; ++i)
-          out[i] = static_cast<A>(static_cast<double>(widen(from[i])) * scale);
+        for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<A>(static_cast<double>(widen(from[i])) * scale);
       else
         for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<A>(widen(from[i]));
     }
@@ -63,8 +62,8 @@ class TileAdder {
   explicit TileAdder(std::int64_t leaves, std::span<const SumPart> parts)
       : leaves_(leaves), parts_(parts), tiles_(new A[static_cast<std::size_t>(depth(leaves) + 1) * kTile]) {}
 
-  /// The sum of [first, first + count), in `out` or where it lies already; null `out`: in a tile that is valid until the
-  /// next call.
+  /// The sum of [first, first + count), in `out` or where it lies already; null `out`: in a tile that is valid until
+  /// the next call.
   const A* sum(std::int64_t first, std::int64_t count, A* out) {
     first_ = first;
     count_ = count;
@@ -139,9 +138,7 @@ std::vector<LeafRange> whole_subtrees(std::int64_t leaves, LeafRange run) {
   return out;
 }
 
-DType partial_dtype(DType dtype) {
-  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
-}
+DType partial_dtype(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype; }
 
 void add_parts(std::int64_t leaves, std::span<const SumPart> parts, DType dtype, std::int64_t elements,
                std::byte* out) {
@@ -174,11 +171,40 @@ Result<Tensor> tree_sum(std::span<const Tensor> leaves, DType dtype, std::span<c
     if (leaf.has_value() && leaf.spec() != first->spec())
       return fail(Code::kInvalidArgument, "the replicas' values differ: replica {} has {}, replica {} has {}",
                   first - leaves.begin(), format_spec(first->spec()), number, format_spec(leaf.spec()));
-    parts.push_back({.leaves = {number, 1}, .data = leaf.has_value() ? leaf.data() : nullptr,
-                     .dtype = first->dtype(), .scale = scales.empty() ? 1 : scales[parts.size()]});
+    parts.push_back({.leaves = {number, 1},
+                     .data = leaf.has_value() ? leaf.data() : nullptr,
+                     .dtype = first->dtype(),
+                     .scale = scales.empty() ? 1 : scales[parts.size()]});
   }
   Tensor out = Tensor::uninitialized(dtype, first->shape());
   add_parts(static_cast<std::int64_t>(leaves.size()), parts, dtype, out.size(), out.mutable_data());
+  return out;
+}
+
+Tensor divide_sum(const Tensor& sum, std::int64_t count, DType dtype) {
+  if (count == 1 && sum.dtype() == dtype) return sum;
+  const std::int64_t size = sum.size();
+  Tensor out = Tensor::uninitialized(dtype, sum.shape());
+  if (dtype == DType::kF32 || dtype == DType::kF64) {
+    with_native(dtype, [&]<class T>(T) {
+      if constexpr (std::is_floating_point_v<T>) {
+        const T* const in = sum.as<T>().data();
+        T* const to = out.mutable_as<T>();
+        const auto divisor = static_cast<T>(count);
+#pragma omp simd
+        for (std::int64_t i = 0; i < size; ++i) to[i] = in[i] / divisor;
+      }
+    });
+    return out;
+  }
+  const float* const in = sum.as<float>().data();
+  std::array<float, kTile> tile;
+  for (std::int64_t first = 0; first < size; first += kTile) {
+    const std::int64_t length = std::min(kTile, size - first);
+    for (std::int64_t i = 0; i < length; ++i)
+      tile[static_cast<std::size_t>(i)] = in[first + i] / static_cast<float>(count);
+    write_as(dtype, tile.data(), length, out.mutable_data() + first * 2);
+  }
   return out;
 }
 

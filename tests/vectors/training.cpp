@@ -133,8 +133,9 @@ Result<std::unique_ptr<Training>> Training::begin(const program::Program& progra
   if (const auto why_not = strategy::why_not_on_devices(program))
     return fail(Code::kFailedPrecondition, "{}", *why_not);
   auto engine = TFD_TRY(engine_of(replicas));
-  auto out = std::make_unique<OnDevices>(program, std::move(runner), std::move(engine),
-                                         strategy::DeviceStepOptions{.replicas = replicas, .way = *way.devices});
+  auto out = std::make_unique<OnDevices>(
+      program, std::move(runner), std::move(engine),
+      strategy::DeviceStepOptions{.replicas = step::ReplicaRange::whole(replicas), .way = *way.devices});
   TFD_TRY(out->load());
   return out;
 }

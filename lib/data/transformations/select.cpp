@@ -17,9 +17,15 @@ using nlohmann::ordered_json;
 
 struct Selection {
   std::int64_t first = 0;                                        // position of the first one
-  std::int64_t stride = 1;                                       // to the next
+  std::int64_t stride = 1;                                       // to the next run
   std::int64_t most = std::numeric_limits<std::int64_t>::max();  // how many
   bool require_non_empty = false;                                // Shard's
+  std::int64_t width = 1;                                        // of a run
+
+  /// Number of selected elements among the first `positions`, counted from the first one.
+  std::int64_t among(std::int64_t positions) const {
+    return positions / stride * width + std::min(positions % stride, width);
+  }
 };
 
 class SelectStream final : public RowStream {
@@ -33,7 +39,7 @@ class SelectStream final : public RowStream {
       if (!TFD_TRY(input_->next())) return end();
     std::optional<Row> row = TFD_TRY(input_->next());
     if (!row) return end();
-    skip_ = selection_.stride - 1;
+    advance(1);
     if (taken_ == 0) TFD_TRY(check_others());
     ++taken_;
     return row;
@@ -43,19 +49,26 @@ class SelectStream final : public RowStream {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
     if (wanted <= 0) return 0;
     if (selection_.require_non_empty && taken_ == 0) return RowStream::skip(count);  // which looks at the others
-    if (wanted - 1 > (kMost - skip_ - 1) / selection_.stride) return RowStream::skip(count);
-    const std::int64_t through = skip_ + (wanted - 1) * selection_.stride + 1;
+    if (wanted > (kMost - skip_ - selection_.stride) / selection_.stride) return RowStream::skip(count);
+    const std::int64_t last = in_run_ + wanted - 1;
+    const std::int64_t through =
+        skip_ + last / selection_.width * selection_.stride + last % selection_.width - in_run_ + 1;
     const std::int64_t got = TFD_TRY(input_->skip(through));
     if (got < through) {
       TFD_TRY(end());
-      return got > skip_ ? (got - skip_ - 1) / selection_.stride + 1 : 0;
+      return got > skip_ ? selection_.among(in_run_ + got - skip_) - in_run_ : 0;
     }
     taken_ += wanted;
-    skip_ = selection_.stride - 1;
+    advance(wanted);
     return wanted;
   }
 
  private:
+  /// Moves behind `count` elements of the selection.
+  void advance(std::int64_t count) {
+    in_run_ = (in_run_ + count) % selection_.width;
+    skip_ = in_run_ == 0 ? selection_.stride - selection_.width : 0;
+  }
   // Looks, after the first element, whether the shards after this one have a first element too: they are among those
   // that are passed over next.
   Result<void> check_others() {
@@ -75,7 +88,8 @@ class SelectStream final : public RowStream {
   }
   RowStreamPtr input_;
   Selection selection_;
-  std::int64_t skip_;  // before the next one
+  std::int64_t skip_;        // before the next one
+  std::int64_t in_run_ = 0;  // number taken of its run
   std::int64_t taken_ = 0;
   std::optional<Error> error_;
 };
@@ -96,7 +110,7 @@ class SelectDataset final : public RowDataset {
     const bool is_limited = selection_.most != std::numeric_limits<std::int64_t>::max();
     if (*count == kInfinite) return is_limited ? selection_.most : kInfinite;
     const std::int64_t left = std::max<std::int64_t>(*count - selection_.first, 0);
-    return std::min(left / selection_.stride + (left % selection_.stride != 0 ? 1 : 0), selection_.most);
+    return std::min(selection_.among(left), selection_.most);
   }
 
  private:
@@ -166,8 +180,10 @@ Result<RowDatasetPtr> make_shard(const Shard& shard, const StageSite& site) {
         "{}: a hint (tf.data's SHARD_HINT) is for datasets that are distributed with {{\"options\": {{\"auto_shard\": "
         "\"hint\"}}}}; elsewhere state count and index",
         site.path);
-  return std::make_shared<SelectDataset>(
-      site.input, Selection{.first = shard.index, .stride = shard.count, .require_non_empty = shard.require_non_empty});
+  return std::make_shared<SelectDataset>(site.input, Selection{.first = shard.index,
+                                                               .stride = shard.count,
+                                                               .require_non_empty = shard.require_non_empty,
+                                                               .width = shard.width});
 }
 
 // TensorFlow counts a hint as -1 shards.

@@ -123,16 +123,15 @@ Result<void> ReplicaState::view(const program::Program& program, function::Engin
 
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const step::ReplicaCopies& copies,
-                                            std::vector<VariableState> states) {
-  std::vector<ReplicaState> out(static_cast<std::size_t>(copies.replicas()));
+                                            std::vector<VariableState> states, int devices) {
+  std::vector<ReplicaState> out(static_cast<std::size_t>(devices));
   Taker taker(program, copies, std::move(states));
   for (const Pack& pack : layout.packs) {
     const auto put = [&](const auto& take, const auto& into) -> Result<void> {
       std::vector<Tensor> parts;
       for (const std::size_t variable : pack.variables) parts.push_back(TFD_TRY(take(variable)));
       const Tensor whole = joined(std::move(parts), pack);
-      for (int i = 0; i < copies.replicas(); ++i)
-        into(out[static_cast<std::size_t>(i)]).push_back(TFD_TRY(engine.put(whole, i)));
+      for (int i = 0; i < devices; ++i) into(out[static_cast<std::size_t>(i)]).push_back(TFD_TRY(engine.put(whole, i)));
       return {};
     };
     TFD_TRY(put([&](std::size_t variable) { return taker.value(variable); },

@@ -14,7 +14,7 @@
 
 namespace tfd::strategy {
 
-/// State of one replica on its device.
+/// State of the replicas on one device.
 struct ReplicaState {
   function::DeviceBuffers packs;
   std::vector<function::DeviceBuffers> slots;  // by pack that changes
@@ -31,13 +31,14 @@ struct ReplicaState {
   std::vector<const std::byte*> viewed_;  // by pack: the viewed memory
 };
 
-/// Puts the state on the devices, replica i's on device i. `states`: in the program's order, as outside of replicas;
-/// missing values and slots get initial values. Given values are released, pack by pack, as soon as they are on all
-/// devices, and missing ones are made then, so that the host never holds more than one additional pack. `copies`: of
-/// the program with that many replicas. Errors of initial values and of devices.
+/// Puts the state on the first `devices` devices; variables that each replica has its own value of need a device for
+/// each replica. `states`: in the program's order, as outside of replicas; missing values and slots get initial values.
+/// Given values are released, pack by pack, as soon as they are on all devices, and missing ones are made then, so that
+/// the host never holds more than one additional pack. `copies`: of the program with that many replicas. Errors of
+/// initial values and of devices.
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const step::ReplicaCopies& copies,
-                                            std::vector<variable::VariableState> states);
+                                            std::vector<variable::VariableState> states, int devices);
 /// Reads the state back, in the device's own memory if the host can read it. A variable without an aggregation gets the
 /// first copy's value.
 Result<std::vector<variable::VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,

@@ -23,23 +23,26 @@ Result<void> first_error(const std::vector<Result<void>>& results) {
   return {};
 }
 
-/// Fails if some replicas have updated their variables and others haven't: the state is inconsistent then.
-Result<void> updated_by_all(const std::vector<Result<void>>& replicas, std::int64_t number) {
-  const auto failed = std::ranges::find_if(replicas, [](const Result<void>& one) { return !one; });
-  if (failed == replicas.end()) return {};
+/// Fails if the variables are updated on some devices and not on others: the state is inconsistent then.
+Result<void> updated_on_all(const std::vector<Result<void>>& devices, std::int64_t number) {
+  const auto failed = std::ranges::find_if(devices, [](const Result<void>& one) { return !one; });
+  if (failed == devices.end()) return {};
   Error error = failed->error();
-  if (!std::ranges::any_of(replicas, [](const Result<void>& one) { return one.has_value(); })) return fail(error);
+  if (!std::ranges::any_of(devices, [](const Result<void>& one) { return one.has_value(); })) return fail(error);
   error.message = fmt::format(
-      "the update of step {} failed on replica {} of {}, but not on all: {}; the variables of "
+      "the update of step {} failed on device {} of {}, but not on all: {}; the variables of "
       "this step are lost",
-      number, failed - replicas.begin(), replicas.size(), error.message);
+      number, failed - devices.begin(), devices.size(), error.message);
   return fail(std::move(error));
 }
 
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
-  copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas));
+  copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas.all));
+  const bool has_device_each = options_.replicas.is_whole() && devices_ == options_.replicas.all;
+  if (!copies_.empty() && !has_device_each)
+    return fail(Code::kInternal, "replicas that share devices, or processes, have no copies of their own there");
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
   if (scale != states.end()) {
     loss_scale_ = *scale;
@@ -49,16 +52,17 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
           TFD_TRY(program::make_initial_value(*program_.find_variable(program::kLossScaleVariable), files));
   }
   const std::string& platform = engine_->plugin().platform;
-  const bool fuses = is_fused(options_.way, program_, options_.replicas, platform);
-  if (const auto why_not = why_not_fused(program_, options_.replicas); fuses && why_not)
+  const int replicas = options_.replicas.all;
+  const bool fuses = has_device_each && is_fused(options_.way, program_, replicas, platform);
+  if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
-  layout_options_ = {platform, options_.replicas, options_.logical_devices, fuses};
+  layout_options_ = {platform, replicas, options_.logical_devices, fuses};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
   TFD_TRY(add_programs());
   state_.clear();  // so that old and new state don't coexist
-  state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states)));
+  state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
   return {};
 }
 
@@ -86,7 +90,7 @@ Result<void> DeviceSteps::add_programs() {
 Result<DeviceSteps::ProgramPtr> DeviceSteps::compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const {
   return *TFD_TRY(program.get([&] {
     function::ProgramOptions all{.assignment = {}};
-    for (int i = 0; i < options_.replicas; ++i) all.assignment.push_back({i});
+    for (int i = 0; i < devices_; ++i) all.assignment.push_back({i});
     return engine_->compile_program(module, all);
   }));
 }
@@ -121,12 +125,14 @@ std::vector<step::CompileOne> DeviceSteps::left_to_compile() {
 Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                              const Inputs& inputs) const {
   const step::StepInputs::Replica& own = inputs.step.replicas[replica];
+  const int device = device_of(own.replica);
+  const ReplicaState& state = state_[static_cast<std::size_t>(device)];
   DeviceBuffers out;
   out.reserve(arguments.size());
   for (const auto& [of, index] : arguments) {
     if (of != DeviceLayout::Argument::Of::kInput) {
       const bool is_pack = of == DeviceLayout::Argument::Of::kPack;
-      out.push_back((is_pack ? state_[replica].packs : state_[replica].views)[index]);
+      out.push_back((is_pack ? state.packs : state.views)[index]);
       continue;
     }
     const bool is_scale = function_.inputs[index].kind == program::InputKind::kLossScale;
@@ -136,7 +142,7 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
     }
     const tensor::DType dtype = function_.modules.front().signature.arguments[index].spec.dtype;
     const Tensor value = is_scale ? scalar_of(dtype, loss_scale()) : own.values[index];
-    out.push_back(TFD_TRY(engine_->lend(value, static_cast<int>(replica))));
+    out.push_back(TFD_TRY(engine_->lend(value, device)));
   }
   return out;
 }
@@ -165,28 +171,31 @@ void DeviceSteps::move_loss_scale(bool is_finite) {
     variable::move_loss_scale(*loss_scale_, is_finite, program_.rules->loss_scale()->growth_steps);
 }
 
-Result<std::vector<Tensor>> DeviceSteps::reduce(const std::vector<std::vector<Tensor>>& changes,
-                                                const std::vector<double>& examples) const {
-  std::vector<Tensor> out;
+Result<std::vector<Tensor>> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
+                                                const step::ReplicaWeights& weights) const {
+  std::vector<step::ReplicaSum> sums;
   for (std::size_t c = 0; c < changing_.size(); ++c) {
-    const VariableUse& use = layout_.packs[changing_[c]].use;
-    std::vector<Tensor> values;
-    if (use.is_own) {
-      out.emplace_back();
-      continue;
-    }
-    for (const auto& replica : changes) values.push_back(replica[c]);
-    out.push_back(use.kind == program::OutputKind::kGradient
-                      ? TFD_TRY(step::reduce_gradients(use.reduce, values, examples))
-                      : TFD_TRY(variable::aggregate(use.aggregation, values)));
+    const Pack& pack = layout_.packs[changing_[c]];
+    if (pack.use.is_own) continue;
+    std::string name = program_.variables[pack.variables.front()].name;
+    if (pack.variables.size() > 1) name += fmt::format(" and {} more", pack.variables.size() - 1);
+    step::ReplicaSum& sum = sums.emplace_back(
+        pack.use.kind == program::OutputKind::kGradient
+            ? TFD_TRY(step::sum_of_gradients(std::move(name), pack.spec, pack.use.reduce, weights))
+            : TFD_TRY(step::sum_of_values(std::move(name), pack.spec, pack.use.aggregation, weights)));
+    for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : std::move(replica[c]));
   }
+  auto reduced = TFD_TRY(exchange_.reduce(number, std::move(sums)));
+  std::vector<Tensor> out;
+  auto next = reduced.begin();
+  for (const std::size_t p : changing_) out.push_back(layout_.packs[p].use.is_own ? Tensor() : std::move(*next++));
   return out;
 }
 
-// Changes of one replica; one without data keeps its own values.
-Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t replica, const DeviceBuffers* own,
+// A replica without data keeps its own values.
+Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t at, const DeviceBuffers* own,
                                               const std::vector<Tensor>& reduced) const {
-  const int device = static_cast<int>(replica);
+  const int device = static_cast<int>(at);
   DeviceBuffers out;
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const Pack& pack = layout_.packs[changing_[c]];
@@ -195,23 +204,22 @@ Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t replica, const DeviceB
     else if (own != nullptr)
       out.push_back((*own)[c]);
     else if (pack.use.kind == program::OutputKind::kAssign)
-      out.push_back(state_[replica].packs[changing_[c]]);
+      out.push_back(state_[at].packs[changing_[c]]);
     else
       out.push_back(TFD_TRY(engine_->lend(Tensor::zeros(pack.spec.dtype, pack.spec.shape), device)));
   }
   return out;
 }
 
-Result<void> DeviceSteps::update(std::size_t replica, const DeviceBuffers& changes,
-                                 const std::vector<Tensor>& scalars) {
-  std::vector<DeviceBuffers> arguments{state_[replica].changing(layout_)};
+Result<void> DeviceSteps::update(std::size_t device, const DeviceBuffers& changes, const std::vector<Tensor>& scalars) {
+  std::vector<DeviceBuffers> arguments{state_[device].changing(layout_)};
   DeviceBuffers& all = arguments.front();
   all.insert(all.end(), changes.begin(), changes.end());
-  for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(replica))));
+  for (const Tensor& one : scalars) all.push_back(TFD_TRY(engine_->lend(one, static_cast<int>(device))));
   const Programs* const programs = TFD_TRY(compiled_update(waits()));
-  const auto results = TFD_TRY((*programs)[replica]->execute(arguments, donated_));
-  state_[replica].replace(layout_, results.front());
-  return state_[replica].view(program_, *engine_, layout_);
+  const auto results = TFD_TRY((*programs)[device]->execute(arguments, donated_));
+  state_[device].replace(layout_, results.front());
+  return state_[device].view(program_, *engine_, layout_);
 }
 
 bool DeviceSteps::looks_at_gradients() const {
@@ -252,7 +260,7 @@ void DeviceSteps::count_update() {
 Result<DeviceSteps::Inputs> DeviceSteps::put(step::StepInputs inputs) const {
   Inputs out{.step = std::move(inputs)};
   for (const step::StepInputs::Replica& one : out.step.replicas) {
-    const int device = static_cast<int>(out.buffers.size());
+    const int device = device_of(one.replica);
     DeviceBuffers& own = out.buffers.emplace_back();
     for (const Tensor& value : one.values)
       own.push_back(value.has_value() ? TFD_TRY(engine_->lend(value, device)) : nullptr);
@@ -317,53 +325,60 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
 
 Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int64_t number) {
   const bool looks = looks_at_gradients();
-  const std::size_t count = inputs.step.replicas.size(), all = state_.size();
-  std::vector<DeviceBuffers> changes(count);
-  std::vector<std::vector<Tensor>> metrics(count), host(count);
+  const std::size_t count = inputs.step.replicas.size(), devices = state_.size();
+  const auto replicas = static_cast<std::size_t>(options_.replicas.count);
+  const bool is_alone = options_.replicas.all == 1 && options_.exchange == nullptr;
+  std::vector<DeviceBuffers> changes(replicas);  // by replica of this process
+  std::vector<std::vector<Tensor>> metrics(count), host(replicas);
   std::vector<Result<void>> done(count);
-  std::vector<double> examples;
-  for (const auto& one : inputs.step.replicas) examples.push_back(one.examples);
+  step::ReplicaWeights own_weights(replicas, step::kNoData);
+  for (const auto& one : inputs.step.replicas) own_weights[static_cast<std::size_t>(one.replica)] = one.examples;
   std::future<void> beside;  // on first use both are compiled concurrently
   if (!updates_[waits() ? 1 : 0].is_made())
     beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
-  threads_.run(count, [&](std::size_t replica) {
-    const train::Trace::Span span(options_.trace, "compute", train::Trace::lane_of(replica), number);
-    done[replica] = [&]() -> Result<void> {
-      const std::size_t module = inputs.step.replicas[replica].module;
-      const DeviceLayout::Compute& compute = layout_.computes[module];
-      const Programs* const programs = TFD_TRY(compiled(computes_[module], compute.module));
-      const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, replica, inputs))};
-      const auto results = TFD_TRY((*programs)[replica]->execute(arguments)).front();
-      for (const std::size_t i : compute.metrics) metrics[replica].push_back(TFD_TRY(results[i]->to_host()));
-      for (const std::size_t i : compute.changes) {
-        const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;
-        changes[replica].push_back(results[i]);
-        if (all > 1 || looks) host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[i]->to_host()));
-      }
-      return {};
-    }();
+  const auto compute_one = [&](std::size_t i) -> Result<void> {
+    const step::StepInputs::Replica& one = inputs.step.replicas[i];
+    const auto replica = static_cast<std::size_t>(one.replica);
+    const DeviceLayout::Compute& compute = layout_.computes[one.module];
+    const Programs* const programs = TFD_TRY(compiled(computes_[one.module], compute.module));
+    const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, i, inputs))};
+    const auto device = static_cast<std::size_t>(device_of(one.replica));
+    const auto results = TFD_TRY((*programs)[device]->execute(arguments)).front();
+    for (const std::size_t r : compute.metrics) metrics[i].push_back(TFD_TRY(results[r]->to_host()));
+    for (const std::size_t r : compute.changes) {
+      const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;
+      changes[replica].push_back(results[r]);
+      if (!is_alone || looks) host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[r]->to_host()));
+    }
+    return {};
+  };
+  threads_.run(devices, [&](std::size_t device) {
+    const train::Trace::Span span(options_.trace, "compute", train::Trace::lane_of(device), number);
+    for (std::size_t i = 0; i < count; ++i)
+      if (device_of(inputs.step.replicas[i].replica) == static_cast<int>(device)) done[i] = compute_one(i);
   });
   TFD_TRY(first_error(done));
   std::vector<Tensor> reduced;
-  if (all > 1) {
+  if (!is_alone) {
     const train::Trace::Span span(options_.trace, "reduce", 0, number);
-    reduced = TFD_TRY(reduce(host, examples));
+    const auto weights = TFD_TRY(exchange_.weights(number, own_weights));
+    reduced = TFD_TRY(reduce(number, std::move(host), weights));
   }
   if (looks)
-    if (auto name = find_nonfinite(all > 1 ? reduced : host.front()); !name.empty())
+    if (auto name = find_nonfinite(!is_alone ? reduced : host.front()); !name.empty())
       return Done{.metrics = std::move(metrics), .nonfinite = std::move(name)};
   host.clear();
   const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
-  done.assign(all, {});
-  threads_.run(all, [&](std::size_t replica) {
-    const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(replica), number);
-    done[replica] = [&]() -> Result<void> {
-      if (all == 1) return update(replica, changes.front(), scalars);
-      const DeviceBuffers* const own = replica < count ? &changes[replica] : nullptr;
-      return update(replica, TFD_TRY(changes_of(replica, own, reduced)), scalars);
+  done.assign(devices, {});
+  threads_.run(devices, [&](std::size_t device) {
+    const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(device), number);
+    done[device] = [&]() -> Result<void> {
+      if (is_alone) return update(device, changes.front(), scalars);
+      const DeviceBuffers* const own = device < replicas && !changes[device].empty() ? &changes[device] : nullptr;
+      return update(device, TFD_TRY(changes_of(device, own, reduced)), scalars);
     }();
   });
-  TFD_TRY(updated_by_all(done, number));
+  TFD_TRY(updated_on_all(done, number));
   count_update();
   return Done{.metrics = std::move(metrics)};
 }

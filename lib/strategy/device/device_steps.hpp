@@ -1,10 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a synchronous training on the devices of this process. Every replica has its own copy of the variables
-// on its device; copies are equal by construction: all replicas apply the same update, computed from the same sum, on
-// the host in the order of the replicas, or by an all_reduce. Between steps variables aren't copied to the host.
-// Private to the room. Thread rule: one thread calls; replicas run on threads of their own.
+// The steps of a synchronous training on the devices of this process. Every device has its own copy of the variables;
+// copies are equal by construction: all devices apply the same update, computed from the same sum over all replicas of
+// the training, on the host (ReplicaExchange), or by an all_reduce. A device that has several replicas makes them one
+// after the other. Between steps variables aren't copied to the host. Private to the room. Thread rule: one thread
+// calls; replicas run on threads of their own.
 #include <deque>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "tfd/function/function.hpp"
 #include "tfd/function/replica_engine.hpp"
 #include "tfd/step/compile_ahead.hpp"
+#include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/step/replica_threads.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -25,10 +27,12 @@
 namespace tfd::strategy {
 
 struct DeviceStepOptions {
-  int replicas = 1;         // replica i runs on the engine's device i
-  int logical_devices = 1;  // or, with several, on those from i * logical_devices on
+  step::ReplicaRange replicas = {};
+  int devices = 0;          // that share this process's replicas in contiguous runs; 0: one for each
+  int logical_devices = 1;  // with several, device i is those from i * logical_devices on
   StepMode way = StepMode::kAuto;
-  train::Trace* trace = nullptr;  // null: none
+  train::Trace* trace = nullptr;              // null: none
+  step::ReplicaExchange* exchange = nullptr;  // null: all replicas are in this process
 };
 
 class DeviceSteps {
@@ -40,7 +44,10 @@ class DeviceSteps {
         engine_(options.logical_devices > 1 ? function::make_replica_engine(std::move(engine), options.logical_devices)
                                             : std::move(engine)),
         options_(options),
-        threads_(options.replicas, true) {}
+        devices_(options.devices > 0 ? options.devices : options.replicas.count),
+        own_exchange_(options.exchange != nullptr ? nullptr : step::make_local_exchange(options.replicas.all)),
+        exchange_(options.exchange != nullptr ? *options.exchange : *own_exchange_),
+        threads_(devices_, options.replicas.is_whole()) {}
 
   /// Sets the variables, as put_state(). Modules are compiled when a step first calls them; no left_to_compile() may be
   /// in progress. kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state, and
@@ -89,14 +96,16 @@ class DeviceSteps {
   Result<const Programs*> compiled_update(bool waits);
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs) const;
-  /// Changes on a replica's device, by changing pack: its `own`, and the reduced ones.
-  Result<function::DeviceBuffers> changes_of(std::size_t replica, const function::DeviceBuffers* own,
+  int device_of(int replica) const { return replica * devices_ / options_.replicas.count; }
+  /// Changes on a device, by changing pack: its replica's `own`, and the reduced ones.
+  Result<function::DeviceBuffers> changes_of(std::size_t device, const function::DeviceBuffers* own,
                                              const std::vector<tensor::Tensor>& reduced) const;
   bool can_be_fused(const step::StepInputs& inputs) const;
   Result<std::optional<Done>> step_fused(const Inputs& inputs, std::int64_t number);
   Result<Done> step_apart(const Inputs& inputs, std::int64_t number);
-  Result<std::vector<tensor::Tensor>> reduce(const std::vector<std::vector<tensor::Tensor>>& changes,
-                                             const std::vector<double>& examples) const;
+  /// Reduces the replicas' changes, by replica of this process (empty: it has no data) and changing pack.
+  Result<std::vector<tensor::Tensor>> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
+                                             const step::ReplicaWeights& weights) const;
   /// The first variable with a gradient that isn't finite; empty: none.
   std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
   bool looks_at_gradients() const;
@@ -104,7 +113,7 @@ class DeviceSteps {
   /// Adjusts a dynamic loss scale, once it is known whether the step's gradients are finite.
   void move_loss_scale(bool is_finite);
   bool waits() const;
-  Result<void> update(std::size_t replica, const function::DeviceBuffers& changes,
+  Result<void> update(std::size_t device, const function::DeviceBuffers& changes,
                       const std::vector<tensor::Tensor>& scalars);
   void count_update();
 
@@ -112,6 +121,9 @@ class DeviceSteps {
   const program::FunctionDef& function_;
   std::shared_ptr<function::Engine> engine_;  // shared with evaluations
   const DeviceStepOptions options_;
+  const int devices_;
+  const std::unique_ptr<step::ReplicaExchange> own_exchange_;  // null: the exchange is the caller's
+  step::ReplicaExchange& exchange_;
   LayoutOptions layout_options_;
   DeviceLayout layout_;
   step::ReplicaCopies copies_;
@@ -121,7 +133,7 @@ class DeviceSteps {
   std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one
   std::vector<std::size_t> donated_;                    // indices of donated arguments of updates
-  std::vector<ReplicaState> state_;
+  std::vector<ReplicaState> state_;                     // by device
   step::ReplicaThreads threads_;
 };
 

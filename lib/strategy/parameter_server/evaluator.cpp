@@ -180,8 +180,8 @@ step::VariableValues values_for(const program::FunctionDef& function, const task
   return out;
 }
 
-Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
-                                                const ParameterServerStrategy& strategy, const RunOptions& options) {
+Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
+                                                const RunOptions& options) {
   TFD_TRY(check_followed(program));
   step::ReplicaOptions replicas;
   replicas.data_root = options.data_root;
@@ -193,7 +193,7 @@ Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
   const auto runner = TFD_TRY(step::ReplicaRunner::make(program, replicas));
   const program::EvaluateDef& evaluate = *program.train->evaluate;
   FollowJob job;
-  job.task = strategy.task_name();
+  job.task = task;
   job.keeps_best = true;
   job.on_begin = options.on_begin;
   job.on_stop = [stop_data] { stop_data->request(); };

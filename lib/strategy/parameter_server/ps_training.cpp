@@ -270,7 +270,7 @@ Result<train::TrainSummary> train_on_parameter_servers(const program::Program& p
                   "its own client: use tfd-coordinate",
                   program.path, variable.name);
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<train::Interrupts>();
-  if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy, options);
+  if (strategy.is_evaluator()) return follow_as_evaluator(program, strategy.task_name(), options);
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));
   PsDriver driver(made, strategy, options);
   return train::run_train_loop(program, driver, options.train);

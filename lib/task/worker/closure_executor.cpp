@@ -87,9 +87,9 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
   iterators_.clear();  // before the program, whose functions their maps call
   variables_.reset();
   program_ = std::move(made);
-  steps_.emplace(
-      *program_, std::move(copies),
-      step::StepOptions{.replicas = replicas_, .look_up = [this](const auto& rows) { return look_up(rows); }});
+  steps_.emplace(*program_, std::move(copies),
+                 step::StepOptions{.replicas = step::ReplicaRange::whole(replicas_),
+                                   .look_up = [this](const auto& rows) { return look_up(rows); }});
   variables_ = std::make_unique<ParameterServers>(
       endpoint_, load.placement,
       ServerPolicy{.peer = {.patience = kPsPatience, .deadlines_wait_for_bytes = true}, .activity = &activity_});

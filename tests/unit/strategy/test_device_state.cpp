@@ -110,7 +110,7 @@ TEST_CASE("device state: what is on all devices is let go before the next is put
         static_cast<std::size_t>(std::ranges::count_if(given, [](const auto& one) { return !one.expired(); })));
   });
   const auto copies = step::ReplicaCopies::make(program, 2).value();
-  const auto state = put_state(program, devices, layout, copies, std::move(states));
+  const auto state = put_state(program, devices, layout, copies, std::move(states), copies.replicas());
   REQUIRE(state);
   CHECK(left == std::vector<std::size_t>{6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1});
   REQUIRE(state->size() == 2);
@@ -129,10 +129,10 @@ TEST_CASE("device state: values and slots that are missing are the initial ones"
     put.push_back(value.as<float>().back());
   });
   const auto copies = step::ReplicaCopies::make(program, 1).value();
-  REQUIRE(put_state(program, devices, layout, copies, std::move(states)));
+  REQUIRE(put_state(program, devices, layout, copies, std::move(states), copies.replicas()));
   CHECK(put == std::vector<float>{1, 0.5, 7, 0.5});
   REQUIRE(tensor::save_safetensors(directory / "w.safetensors", {{{"a", filled_with(1)}}, {}}));
-  const auto refused = put_state(program, devices, layout, copies, {{"a", {}, {}}, {"b", {}, {}}});
+  const auto refused = put_state(program, devices, layout, copies, {{"a", {}, {}}, {"b", {}, {}}}, copies.replicas());
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message == "variables.b: " + (directory / "w.safetensors") + " has no 'b'");
 }

@@ -526,7 +526,7 @@ TEST_CASE("device training: an update that fails on one of several devices says 
     CHECK(summary.error().code == Code::kResourceExhausted);
     const std::string& said = summary.error().message;
     const std::string what = replicas == 1 ? "step: out of memory; "
-                                           : "step: the update of step 5 failed on replica 1 of 2, but not on all: out "
+                                           : "step: the update of step 5 failed on device 1 of 2, but not on all: out "
                                              "of memory; the variables of this step are lost; ";
     CHECK(said.starts_with(what));
     CHECK(said.find(" continues from " + directory.path()) != std::string::npos);

@@ -26,12 +26,14 @@
 
 namespace tfd::data {
 
-/// Every count-th element, from index on (0 <= index < count). Source: tf.data.Dataset.shard.
+/// Every count-th element, from index on (0 <= index < count), each with the width - 1 ones after it (index + width <=
+/// count). Source: tf.data.Dataset.shard, whose width is 1; no pipeline states another one.
 struct Shard {
   std::int64_t count = 1, index = 0;
   bool by_hint = false;  // auto_shard() fills in which one. Source: SHARD_HINT
   /// Whether it is an error if this shard has elements but another one has none. Source: ShardDataset's attribute.
   bool require_non_empty = false;
+  std::int64_t width = 1;
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 

@@ -69,12 +69,12 @@ struct CallContext {
   const ElementTable* elements = nullptr;
   const VariableValues* variables = nullptr;
   double learning_rate = 0;
-  int replica_id = 0;
+  int replica_id = 0;  // outside of replicas: of this process's first one
   int num_replicas = 1;
   int device = 0;                                     // of this process
   const std::vector<tensor::Tensor>* rows = nullptr;  // rows of lookups_of(), in its order; null: in `variables`
   std::int64_t batch = 0;                             // in an evaluation: index of the batch within the pass
-  std::uint32_t first_replica = 0;        // this process's first replica among those sharing a step's random stream
+  std::uint32_t first_draw = 0;           // this process's first replica among those sharing a step's random stream
   const ReplicaCopies* copies = nullptr;  // in a replica: each has its own copies; null outside of replicas
   bool results_stay = false;              // on the device
 };

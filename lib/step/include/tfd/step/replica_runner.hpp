@@ -23,6 +23,7 @@
 #include "tfd/step/compile_ahead.hpp"
 #include "tfd/step/data_position.hpp"
 #include "tfd/step/replica_copies.hpp"
+#include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_threads.hpp"
 #include "tfd/step/row_lookup.hpp"
 #include "tfd/variable/store.hpp"
@@ -36,7 +37,10 @@ struct InputPart {
 };
 
 struct ReplicaOptions {
-  int replicas = 1;
+  int replicas = 1;  // of this process
+  /// The replicas of this process, if others have more of the same step's: each takes the same element, and draws the
+  /// same random numbers, as if one process had all.
+  std::optional<ReplicaRange> shared_replicas = {};
   InputPart input;
   bool has_all_data = false;  // not only its part: go_to() sets the position
   /// Order of all data but evaluations'. Parts of several processes complement each other only if it has seeds, the
@@ -76,17 +80,13 @@ struct RunOutcome {
   std::vector<variable::Update> updates;             // as of a step
 };
 
-/// Reduces the replicas' gradients, in their order: the sum, or the mean weighted by each one's examples. f16 and bf16
-/// are rounded once. kInvalidArgument: different specs; integers.
-Result<tensor::Tensor> reduce_gradients(program::Reduce reduce, const std::vector<tensor::Tensor>& values,
-                                        const std::vector<double>& examples);
-
 /// Inputs of a step's replicas besides variables, for a caller that runs the function itself.
 struct StepInputs {
   struct Replica {
     std::vector<tensor::Tensor> values;  // by input of the function; empty for variables and loss scales
     std::size_t module = 0;              // the function's module that takes them
     double examples = 1;                 // weight in means
+    int replica = 0;                     // of this process
   };
   std::vector<Replica> replicas;  // those that have data
 };
@@ -133,11 +133,11 @@ class ReplicaRunner {
   /// updates nothing then. kInvalidArgument: more elements than replicas, or different numbers of them.
   virtual Result<RunOutcome> run(const std::string& function, const ReplicaArguments& arguments,
                                  const VariableValues& variables, bool in_rows = false) = 0;
-  /// Evaluates one full pass over the function's dataset, or `steps` batches: nothing is sharded, and each device takes
-  /// a batch at a time. kCancelled if `stop` says so between batches.
+  /// Evaluates one full pass over the function's dataset, or `steps` batches, or one part of it; each device takes a
+  /// batch at a time. kCancelled if `stop` says so between batches.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,
-                                               std::optional<std::int64_t> steps,
-                                               const std::function<bool()>& stop) = 0;
+                                               std::optional<std::int64_t> steps, const std::function<bool()>& stop,
+                                               const InputPart& part = {}) = 0;
 };
 
 }  // namespace tfd::step

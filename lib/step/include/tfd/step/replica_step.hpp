@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tfd/step/function_call.hpp"
+#include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_threads.hpp"
 
 namespace tfd::step {
@@ -16,6 +17,7 @@ namespace tfd::step {
 /// The data of one replica in a step.
 struct ReplicaShare {
   ElementTable elements;
+  int replica = 0;                        // of this process
   std::vector<tensor::Tensor> rows = {};  // rows of lookups_of(); used if the context has rows
   std::int64_t batch = 0;                 // in an evaluation: index of the batch within the pass
 };
@@ -25,19 +27,21 @@ using FindIterator = std::function<Result<WorkerIterator*>(const std::string& id
 /// Takes the next element of each; returns the first iterator that has none, null if all have one.
 Result<const WorkerIterator*> take_elements(const std::vector<std::string>& ids, const FindIterator& find,
                                             ElementTable& elements);
-/// Takes the shares of `replicas`: each gets its own element of every dataset (`most_elements` in all, unless it is 0),
-/// or with kSplit its share of one element's rows. If the data end before the last replica, earlier ones still have
-/// shares, so that nothing is lost; an element without rows is no share. kOutOfRange if there is no share at all.
+/// Takes the shares of a process's replicas: each gets its own element of every dataset (`most_elements` for all
+/// replicas of the training, unless it is 0), or with kSplit its share of one element's rows. If the data end before
+/// the last replica, earlier ones still have shares, so that nothing is lost; an element without rows is no share.
+/// kOutOfRange if the process has no element at all; there may be no share if others have all of a step's elements.
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
-                                              int replicas, program::Replicas how, int most_elements = 0);
+                                              const ReplicaRange& replicas, program::Replicas how,
+                                              int most_elements = 0);
 
 /// Outputs of the replicas, in the order of their shares.
 struct ReplicaOutputs {
   std::vector<BoundOutputs> outputs;
   std::vector<double> examples;
 };
-/// Runs replica i on shares[i]; `context` has the other inputs and the number of replicas (those without a share don't
-/// run; if it is 1, each share runs as replica 0). Returns the first error in the order of replicas.
+/// Runs each share on its replica; `context` has the other inputs and the number of replicas (those without a share
+/// don't run; if it is 1, each share runs as replica 0). Returns the first error in the order of replicas.
 Result<ReplicaOutputs> run_on_replicas(const RunAtOnce& run_at_once, const CompiledFunction& function,
                                        const CallContext& context, const std::vector<ReplicaShare>& shares);
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/step/replica_step.hpp"
 #include "tfd/step/row_lookup.hpp"
@@ -19,12 +20,12 @@
 namespace tfd::step {
 
 struct StepOptions {
-  int replicas = 1;                 // of this process
-  std::uint32_t first_replica = 0;  // this process's first replica among those sharing a step's random stream
-  LookUpRows look_up = {};          // for tables that aren't among a call's variables
-  bool is_alone = false;            // as in ReplicaThreads
-  RunAtOnce run_at_once = {};       // runs the replicas; empty: threads of its own
-  bool results_stay = false;        // results stay on the devices until they are read
+  ReplicaRange replicas = {};    // of this process
+  std::uint32_t first_draw = 0;  // this process's first replica, if several trainings share a step's random stream
+  LookUpRows look_up = {};       // for tables that aren't among a call's variables
+  bool is_alone = false;         // as in ReplicaThreads
+  RunAtOnce run_at_once = {};    // runs the replicas; empty: threads of its own
+  bool results_stay = false;     // results stay on the devices until they are read
 };
 
 /// Result of a step; no update is applied yet.

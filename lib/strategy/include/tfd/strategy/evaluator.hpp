@@ -37,9 +37,9 @@ Result<void> check_followed(const program::Program& program);
 Result<train::TrainSummary> follow_checkpoints(const program::Program& program, const FollowJob& job,
                                                const train::TrainOptions& options);
 
-/// The same for the evaluator task of a cluster of ParameterServerStrategy (v1), with variables of its own.
-Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
-                                                const ParameterServerStrategy& strategy, const RunOptions& options);
+/// The same for the evaluator task of a cluster, "evaluator:0", with variables of its own.
+Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
+                                                const RunOptions& options);
 
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);

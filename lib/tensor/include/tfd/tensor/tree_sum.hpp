@@ -4,9 +4,9 @@
 // Sums over replicas, in one order whoever makes them: a balanced tree over the replicas' numbers, divided at the
 // largest power of two below their number. ((0 + 1) + 2) of three, ((0 + 1) + (2 + 3)) + 4 of five. Processes that
 // share the replicas in contiguous runs add up the subtrees that they have whole, exchange these parts, and add them by
-// the same tree: the bits don't depend on who has which replicas. A replica without a value is left out: its neighbour's
-// sum takes its place. Half types are added in f32 and rounded once, so their parts are f32. Integers wrap around.
-// Thread rule: pure functions.
+// the same tree: the bits don't depend on who has which replicas. A replica without a value is left out: its
+// neighbour's sum takes its place. Half types are added in f32 and rounded once, so their parts are f32. Integers wrap
+// around. Thread rule: pure functions.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,5 +46,9 @@ void add_parts(std::int64_t leaves, std::span<const SumPart> parts, DType dtype,
 /// Sum of the leaves that have a value, in `dtype`: theirs, or partial_dtype() of it. `scales`: of each leaf, or empty.
 /// kInvalidArgument: none has one; different specs; bool.
 Result<Tensor> tree_sum(std::span<const Tensor> leaves, DType dtype, std::span<const double> scales = {});
+
+/// The sum divided by `count` and rounded to `dtype`, which it has, or is the partial_dtype() of. Floating point,
+/// unless `count` is 1.
+Tensor divide_sum(const Tensor& sum, std::int64_t count, DType dtype);
 
 }  // namespace tfd::tensor

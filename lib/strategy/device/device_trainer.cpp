@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device_trainer.hpp"
+
+#include <algorithm>
+
+#include "tfd/step/memory_need.hpp"
+#include "tfd/strategy/evaluator.hpp"
+#include "tfd/train/data_start.hpp"
+#include "tfd/train/epochs.hpp"
+
+namespace tfd::strategy {
+
+/// States without values: initial values are made one by one while they are put on the devices.
+std::vector<variable::VariableState> DeviceTrainer::initial_states() const {
+  std::vector<variable::VariableState> states;
+  for (const program::VariableDef& variable : program_.variables) states.push_back({variable.name, {}, {}});
+  return states;
+}
+
+/// Parses a checkpoint's state. Shares the tensors.
+Result<std::vector<variable::VariableState>> DeviceTrainer::states_of(task::NamedState state) const {
+  variable::VariableStore store;
+  store.set_optimizer(program_.rules);
+  for (const program::VariableDef& variable : program_.variables)
+    TFD_TRY(store.create(variable.name, tensor::Tensor::zeros(variable.spec.dtype, variable.spec.shape)));
+  TFD_TRY(store.import_state(state));
+  std::vector<variable::VariableState> states;
+  for (std::size_t i = 0; i < store.size(); ++i) states.push_back(store.copy(i));
+  return states;
+}
+
+// If devices use host memory, every one has a copy there. Values from a checkpoint are moved, not copied.
+Result<void> DeviceTrainer::check_memory(const TrainerPlace& place, const train::TrainStart& from) const {
+  if (engine_->plugin().platform != "cpu") return {};
+  auto free = find_free_memory();
+  if (free && from.state != nullptr)
+    for (const auto& [name, value] : from.state->state) free->count += value.byte_size();
+  return step::check_memory(step::need_of_replicas(program_, place.devices),
+                            place.devices == 1 ? "here" : fmt::format("for {} replicas here", place.devices), free);
+}
+
+Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainStart& from) {
+  replicas_ = place.replicas.all;
+  engine_ = TFD_TRY(options_.make_engine());
+  TFD_TRY(check_memory(place, from));
+  step::ReplicaOptions with{.replicas = place.replicas.count, .input = {}};
+  if (!place.replicas.is_whole()) with.shared_replicas = place.replicas;
+  with.data_root = options_.data_root;
+  with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
+  with.command_environment = options_.command_environment;
+  with.stop_data = stop_data_;
+  with.log = options_.train.log;
+  runner_ = TFD_TRY(step::ReplicaRunner::make(program_, with));
+  steps_.emplace(program_, engine_,
+                 DeviceStepOptions{.replicas = place.replicas,
+                                   .devices = place.devices,
+                                   .logical_devices = options_.logical_devices,
+                                   .way = options_.step,
+                                   .trace = options_.train.trace.get(),
+                                   .exchange = place.exchange});
+  TFD_TRY(steps_->load(from.state != nullptr
+                           ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)
+                           : initial_states()));
+  train::begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
+  set_step(from.step);
+  return {};
+}
+
+Result<DeviceSteps::Inputs> DeviceTrainer::take_new_inputs() {
+  const train::Trace::Span span(options_.train.trace.get(), "data", 0, step_);
+  const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
+  const int most = elements == 0 ? 0 : train::elements_of_step(step_, elements, replicas_);
+  auto inputs = TFD_TRY(runner_->take_inputs(train_.function, step_, most));
+  if (!steps_->works_ahead()) return DeviceSteps::Inputs{.step = std::move(inputs)};
+  return steps_->put(std::move(inputs));
+}
+
+Result<DeviceSteps::Inputs> DeviceTrainer::take_inputs() {
+  if (auto ahead = std::exchange(ahead_, std::nullopt)) {
+    before_ = std::move(ahead->position);
+    return std::move(ahead->inputs);
+  }
+  before_ = runner_->data_position();
+  return take_new_inputs();
+}
+
+void DeviceTrainer::take_ahead() {
+  auto position = runner_->data_position();
+  ahead_.emplace(Ahead{std::move(position), take_new_inputs()});
+}
+
+void DeviceTrainer::give_back(DeviceSteps::Inputs inputs) { ahead_.emplace(Ahead{*before_, std::move(inputs)}); }
+
+Result<DeviceTrainer::Made> DeviceTrainer::make_step(const DeviceSteps::Inputs& inputs) {
+  auto done = steps_->step(inputs, step_);
+  if (!done && done.error().code == Code::kUnavailable)
+    return fail(std::move(done).error());  // no fault of the function
+  Made made{.number = step_, .done = TFD_TRY(std::move(done), train_.function)};
+  const std::string& nonfinite = made.done.nonfinite;
+  if (!nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
+    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function, nonfinite,
+                step_);
+  if (!compiling_.has_begun()) compile_ahead();
+  TFD_TRY(compiling_.check());
+  ++iterations_;
+  ++step_;
+  for (const auto& one : inputs.step.replicas) made.examples.push_back(one.examples);
+  return made;
+}
+
+void DeviceTrainer::compile_ahead() {
+  auto left = steps_->left_to_compile();
+  std::ranges::move(runner_->left_to_compile(train_.function), std::back_inserter(left));
+  compiling_.begin(std::move(left));
+}
+
+Result<std::vector<step::Metric>> DeviceTrainer::metrics_of(Made& made) const {
+  TFD_TRY(DeviceSteps::read_metrics(made.done), train_.function);
+  if (!made.done.nonfinite.empty())
+    return std::vector<step::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
+  step::MetricAccumulator sum;
+  for (std::size_t i = 0; i < made.done.metrics.size(); ++i)
+    sum.add(TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i])));
+  return sum.parts();
+}
+
+Result<std::vector<step::Metric>> DeviceTrainer::evaluate(const variable::Checkpoint* of, const step::InputPart& part) {
+  const std::string& name = train_.evaluate->function;
+  const program::FunctionDef& function = *program_.find_function(name);
+  const auto variables =
+      of != nullptr ? values_for(function, of->state) : TFD_TRY(steps_->values(variables_of(function)));
+  const auto stop = [this] { return options_.train.interrupts->stopping(); };
+  const train::Trace::Span span(options_.train.trace.get(), "evaluate", 0, step_);
+  return runner_->evaluate(name, variables, train_.evaluate->steps, stop, part);
+}
+
+Result<variable::Checkpoint> DeviceTrainer::export_state() {
+  const train::Trace::Span span(options_.train.trace.get(), "save", 0, step_);
+  variable::VariableStore names;
+  names.set_optimizer(program_.rules);
+  variable::Checkpoint checkpoint;
+  checkpoint.state = names.name_state(TFD_TRY(steps_->states()), iterations_);
+  checkpoint.step = step_;
+  checkpoint.data_position = step::format_data_position(data_position());
+  return checkpoint;
+}
+
+Result<void> DeviceTrainer::import_state(const task::NamedState& state) {
+  compiling_.end();
+  return steps_->load(TFD_TRY(states_of(state)));
+}
+
+Result<void> DeviceTrainer::use_averages() {
+  if (!program_.rules || !program_.rules->has_averages()) return {};
+  auto states = TFD_TRY(steps_->states());
+  for (variable::VariableState& one : states)
+    if (!one.slots.empty()) program_.rules->use_average(one);
+  compiling_.end();
+  return steps_->load(std::move(states));
+}
+
+}  // namespace tfd::strategy

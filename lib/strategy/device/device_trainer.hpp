@@ -1,0 +1,101 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains a program on the devices of this process, step by step: its data, its steps, its state in checkpoint form.
+// What the next step is, and when it is made, is a StepDriver's business. Private to the room. Thread rule: one thread.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "device_steps.hpp"
+#include "tfd/step/replica_runner.hpp"
+#include "tfd/strategy/device_training.hpp"
+#include "tfd/task/parameter_servers.hpp"
+#include "tfd/train/train_loop.hpp"
+#include "tfd/variable/checkpoint.hpp"
+
+namespace tfd::strategy {
+
+/// Where the replicas of this process are, and how they are reduced with others.
+struct TrainerPlace {
+  step::ReplicaRange replicas = {};
+  int devices = 1;
+  step::ReplicaExchange* exchange = nullptr;  // borrowed; null: all replicas are in this process
+};
+
+class DeviceTrainer {
+ public:
+  /// `program` and `options` are borrowed.
+  DeviceTrainer(const program::Program& program, const DeviceTrainingOptions& options)
+      : program_(program), train_(*program.train), options_(options) {}
+
+  /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
+  /// are moved out, or initial values.
+  Result<void> open(const TrainerPlace& place, const train::TrainStart& from);
+  step::ReplicaRunner& runner() { return *runner_; }
+  const DeviceSteps& steps() const { return *steps_; }
+  const function::Engine& engine() const { return *engine_; }
+
+  std::int64_t step() const { return step_; }
+  void set_step(std::int64_t step) { step_ = iterations_ = step; }
+
+  /// Takes the next step's inputs, unless that was done ahead. kOutOfRange: the data have ended; kCancelled:
+  /// stop_data() was called, and nothing was taken.
+  Result<DeviceSteps::Inputs> take_inputs();
+  /// Takes them ahead, to be returned by the next take_inputs(), whatever they are.
+  void take_ahead();
+  bool works_ahead() const { return steps_->works_ahead(); }
+  /// Gives back inputs that take_inputs() returned and no step has used.
+  void give_back(DeviceSteps::Inputs inputs);
+  /// Ends waits for data.
+  void stop_data() { stop_data_->request(); }
+
+  /// A step that is finished, or still running on the devices.
+  struct Made {
+    std::int64_t number = 0;
+    DeviceSteps::Done done;
+    std::vector<double> examples = {};  // examples of each replica that had data
+  };
+  /// Makes the next step. Errors of DeviceSteps::step(); kInvalidArgument: a gradient isn't finite.
+  Result<Made> make_step(const DeviceSteps::Inputs& inputs);
+  Result<std::vector<step::Metric>> metrics_of(Made& made) const;
+
+  /// Evaluates one part of train.evaluate, with this state, or the current variables.
+  Result<std::vector<step::Metric>> evaluate(const variable::Checkpoint* of, const step::InputPart& part);
+  Result<variable::Checkpoint> export_state();
+  /// Sets the variables; the step is unchanged.
+  Result<void> import_state(const task::NamedState& state);
+  Result<void> use_averages();
+  /// The data's position before the next step's elements.
+  step::DataPosition data_position() const { return ahead_ ? ahead_->position : runner_->data_position(); }
+
+ private:
+  std::vector<variable::VariableState> initial_states() const;
+  Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
+  Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
+  Result<DeviceSteps::Inputs> take_new_inputs();
+  /// Compiles the rest in the background after the first step.
+  void compile_ahead();
+
+  const program::Program& program_;
+  const program::TrainDef& train_;
+  const DeviceTrainingOptions& options_;
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
+      std::make_shared<const function::CommandStop>();
+  int replicas_ = 1;  // of the training
+  std::shared_ptr<function::Engine> engine_;
+  std::unique_ptr<step::ReplicaRunner> runner_;
+  std::optional<DeviceSteps> steps_;
+  /// Inputs of the next step, and the data's position before them.
+  struct Ahead {
+    step::DataPosition position;
+    Result<DeviceSteps::Inputs> inputs;
+  };
+  std::optional<Ahead> ahead_;
+  std::optional<step::DataPosition> before_;  // the data's position before the inputs that were taken last
+  std::int64_t step_ = 0;
+  std::int64_t iterations_ = 0;   // number of updates, as in checkpoints
+  step::CompileAhead compiling_;  // uses the runner and the steps
+};
+
+}  // namespace tfd::strategy
