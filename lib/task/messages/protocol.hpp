@@ -44,6 +44,7 @@ enum class Kind : std::uint16_t {
   kAdopt = 22,         // to a parameter server: moves its run to another epoch; answered with its history
   kDue = 23,           // variables (none: all); answered with those that share norms
   kMakeDue = 24,       // makes due updates, with the norms to clip by
+  kMeet = 25,          // to the chief of a group: joins; answered when all have (group/meeting.hpp)
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;

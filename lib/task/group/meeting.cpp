@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meeting.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::task {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostMembers = 4096;
+constexpr std::int64_t kMostDevices = 1 << 20;
+
+tl::unexpected<Error> malformed(std::string_view what) {
+  return fail(Code::kInvalidArgument, "a malformed message about a group: {}", what);
+}
+
+std::string hex_of(const collective::Secret& secret) {
+  std::string out;
+  for (const std::byte one : secret) out += fmt::format("{:02x}", static_cast<unsigned>(one));
+  return out;
+}
+
+Result<collective::Secret> secret_of(const std::string& hex) {
+  collective::Secret out{};
+  if (hex.size() != 2 * out.size()) return malformed("its secret");
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= '0' && c <= '9' ? c - '0' : -1; };
+    const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
+    if (high < 0 || low < 0) return malformed("its secret");
+    out[i] = static_cast<std::byte>(high * 16 + low);
+  }
+  return out;
+}
+
+/// A JSON object's string; empty if there is none.
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+Result<int> devices_at(const Json& object) {
+  const auto found = object.find("devices");
+  if (found == object.end() || !found->is_number_integer()) return malformed("its devices");
+  const auto devices = found->get<std::int64_t>();
+  if (devices < 1 || devices > kMostDevices) return malformed("its devices");
+  return static_cast<int>(devices);
+}
+
+Result<Json> parse(std::string_view text) {
+  Json out = Json::parse(text, nullptr, false);
+  if (!out.is_object()) return malformed("no JSON object");
+  return out;
+}
+
+}  // namespace
+
+std::string format_join(const JoinRequest& request) {
+  Json agreement = Json::array();
+  for (const auto& [what, value] : request.agreement) agreement.push_back({what, value});
+  return Json{{"name", request.name}, {"host", request.host},       {"address", request.address},
+              {"pid", request.pid},   {"devices", request.devices}, {"agreement", std::move(agreement)}}
+      .dump();
+}
+
+Result<JoinRequest> parse_join(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  JoinRequest out{.name = text_at(json, "name"), .host = text_at(json, "host"), .address = text_at(json, "address")};
+  if (out.name.empty() || out.host.empty() || out.address.empty()) return malformed("its name, host or address");
+  const auto pid = json.find("pid");
+  if (pid != json.end() && pid->is_number_integer()) out.pid = pid->get<std::int64_t>();
+  out.devices = TFD_TRY(devices_at(json));
+  const auto agreement = json.find("agreement");
+  if (agreement == json.end() || !agreement->is_array()) return malformed("what it agrees on");
+  for (const Json& one : *agreement) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_string())
+      return malformed("what it agrees on");
+    out.agreement.emplace_back(one[0].get<std::string>(), one[1].get<std::string>());
+  }
+  return out;
+}
+
+std::string format_result(const MeetingResult& result) {
+  Json members = Json::array();
+  for (std::size_t i = 0; i < result.members.size(); ++i) {
+    const collective::Member& one = result.members[i];
+    members.push_back(
+        {{"name", one.name}, {"host", one.host}, {"address", one.address}, {"devices", result.devices[i]}});
+  }
+  return Json{{"generation", result.generation}, {"members", std::move(members)}, {"secret", hex_of(result.secret)}}
+      .dump();
+}
+
+Result<MeetingResult> parse_result(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  MeetingResult out;
+  const auto generation = json.find("generation"), members = json.find("members");
+  if (generation == json.end() || !generation->is_number_unsigned()) return malformed("its generation");
+  out.generation = generation->get<std::uint64_t>();
+  if (members == json.end() || !members->is_array() || members->size() > kMostMembers) return malformed("its members");
+  for (const Json& one : *members) {
+    collective::Member member{text_at(one, "name"), text_at(one, "host"), text_at(one, "address")};
+    if (member.name.empty() || member.host.empty() || member.address.empty()) return malformed("its members");
+    out.members.push_back(std::move(member));
+    out.devices.push_back(TFD_TRY(devices_at(one)));
+  }
+  out.secret = TFD_TRY(secret_of(text_at(json, "secret")));
+  return out;
+}
+
+Result<int> Meeting::join(const JoinRequest& request) {
+  const auto found = std::ranges::find(names_, request.name);
+  if (found == names_.end())
+    return fail(Code::kInvalidArgument, "{} is none of the {} members of this group", printable(request.name),
+                names_.size());
+  if (is_over_)
+    return fail(Code::kFailedPrecondition, "the group started without this process; it takes no more members");
+  const auto rank = static_cast<std::size_t>(found - names_.begin());
+  std::optional<JoinRequest>& place = joined_[rank];
+  if (place && (place->pid != request.pid || place->host != request.host))
+    return fail(Code::kAlreadyExists, "{} has joined already, as process {}", request.name, place->pid);
+  TFD_TRY(check_agreement(request));
+  place = request;
+  return static_cast<int>(rank);
+}
+
+Result<void> Meeting::check_agreement(const JoinRequest& request) const {
+  const auto other = std::ranges::find_if(joined_, [](const auto& one) { return one.has_value(); });
+  if (other == joined_.end()) return {};
+  const auto& theirs = (*other)->agreement;
+  for (std::size_t i = 0; i < std::max(theirs.size(), request.agreement.size()); ++i) {
+    const bool has_both = i < theirs.size() && i < request.agreement.size();
+    if (has_both && theirs[i] == request.agreement[i]) continue;
+    if (!has_both || theirs[i].first != request.agreement[i].first)
+      return fail(Code::kInvalidArgument, "{} and {} are of different versions of tfd", (*other)->name, request.name);
+    return fail(Code::kInvalidArgument, "the members differ in {}: {} has {}, {} has {}", theirs[i].first,
+                (*other)->name, printable(theirs[i].second), request.name, printable(request.agreement[i].second));
+  }
+  return {};
+}
+
+void Meeting::forget(int rank) {
+  if (!is_over_) joined_[static_cast<std::size_t>(rank)].reset();
+}
+
+std::vector<std::string> Meeting::missing() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < names_.size(); ++i)
+    if (!joined_[i]) out.push_back(names_[i]);
+  return out;
+}
+
+MeetingResult Meeting::end(const collective::Secret& secret) {
+  is_over_ = true;
+  MeetingResult out{.secret = secret};
+  for (const auto& one : joined_) {
+    out.members.push_back({one->name, one->host, one->address});
+    out.devices.push_back(one->devices);
+  }
+  return out;
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,60 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The group of processes that make the steps of one training together: they meet at the chief's address, agree on what
+// they train, and get a Communicator. While it exists each member watches the others: one that ends, or stays silent,
+// ends what the communicator does, with its name. Thread rule: one thread calls; the watching is the endpoint's I/O
+// thread's.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/log.hpp"
+#include "tfd/collective/communicator.hpp"
+#include "tfd/task/task_client.hpp"
+#include "tfd/task/task_server.hpp"
+
+namespace tfd::task {
+
+struct GroupOptions {
+  /// Names and addresses of all members, by rank; the first is the chief.
+  std::vector<std::pair<std::string, std::string>> members;
+  int rank = 0;
+  int devices = 1;  // of this process
+  /// What must be the same in all members: what it is ("program"), and its value, or a digest of it.
+  std::vector<std::pair<std::string, std::string>> agreement = {};
+  collective::EngineKind engine = collective::EngineKind::kAuto;
+  EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  bool has_key = false;
+  bool is_insecure = false;                          // other hosts may join without a key
+  int listen_fd = -1;                                // a listening socket at this member's address, bound elsewhere
+  Duration silence = std::chrono::seconds(10);       // after which a member that doesn't answer is lost
+  Duration stall_report = std::chrono::seconds(10);  // of a wait, and again after three times as long
+  Log log = {};
+  std::function<void(const std::string& line)> say = {};  // whom a wait is for
+  std::function<void(TaskStatus&)> describe = {};         // adds to this member's status; thread-safe
+  std::stop_token interruption = {};                      // ends waits
+};
+
+class Group {
+ public:
+  virtual ~Group() = default;
+  /// Binds this member's address, joins, and connects. kDeadlineExceeded names those that didn't come;
+  /// kInvalidArgument: the members disagree; kPermissionDenied: the key, or none between hosts; kFailedPrecondition:
+  /// the group is complete without this process; kCancelled: interrupted.
+  static Result<std::unique_ptr<Group>> form(GroupOptions options, Deadline deadline);
+
+  virtual collective::Communicator& communicator() = 0;
+  /// Numbers of devices, by rank.
+  virtual const std::vector<int>& devices() const = 0;
+  /// Says that this member leaves in order: others' losses of it are no failures from now on, nor are theirs for it.
+  virtual void leave() = 0;
+};
+
+}  // namespace tfd::task
