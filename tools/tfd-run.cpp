@@ -48,12 +48,22 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
     auto found = TFD_TRY(run::choose_tpu_devices(asked, io.env));
     return Devices{std::move(found.choice), std::move(found.plan)};
   }
-  auto choice =
-      a.devices.empty() ? function::first_devices(std::max(a.replicas, 1)) : TFD_TRY(choose_devices(io.env, a.devices));
+  const int replicas = a.has_group() ? 1 : std::max(a.replicas, 1);  // a group's replicas share devices
+  auto choice = a.devices.empty() ? function::first_devices(replicas) : TFD_TRY(choose_devices(io.env, a.devices));
   if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
     return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
                 a.devices.empty() ? std::to_string(a.replicas) : a.devices, a.strategy);
   return Devices{std::move(choice)};
+}
+
+/// Number of replicas of a step: a worker's, or, where several workers make a step together, theirs.
+int replicas_of(const Asked& a, const function::DeviceChoice& devices,
+                const std::optional<cluster::ClusterConfig>& group) {
+  if (!group || group->cluster.empty()) return a.has_group() && a.replicas > 0 ? a.replicas : devices.replicas();
+  if (a.replicas > 0) return a.replicas;
+  int workers = 0;
+  for (const char* const job : {"chief", "worker"}) workers += group->cluster.num_tasks(job).value_or(0);
+  return std::max(workers, 1) * devices.replicas();
 }
 
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
@@ -73,8 +83,14 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
                                          const function::DeviceChoice& devices, cli::Io& io,
                                          training::SignalThread& signals) {
   strategy::RunOptions with;
-  if (config.cluster.has_job("ps"))
-    with.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
+  if (config.cluster.has_job("ps") || a.has_group()) {
+    const auto key = TFD_TRY(task::find_key(a.common.key_file, config, io.env));
+    with.make_endpoint = task::endpoints_under(key);
+    with.has_key = key.has_value();
+  }
+  with.is_insecure = a.common.insecure;
+  with.join_timeout = a.join;
+  with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
@@ -205,10 +221,8 @@ void warn_of_lost_updates(const program::Program& program, const std::string& fu
 }
 
 /// Warns, once, if training on several replicas differs from training on one.
-void warn_of_split_training(const program::Program& program, const strategy::Runner& runner, int replicas,
-                            cli::Io& io) {
-  if (const auto split = training::split_training_of(program, runner.role().workers * replicas))
-    io.log.warning("{}", *split);
+void warn_of_split_training(const program::Program& program, int replicas, cli::Io& io) {
+  if (const auto split = training::split_training_of(program, replicas)) io.log.warning("{}", *split);
 }
 
 Result<int> run_strategy(Asked a, cli::Io& io) {
@@ -219,7 +233,11 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   TFD_TRY(run::check_options(a));
   const auto found = TFD_TRY(find_devices(a, io));
   const function::DeviceChoice& devices = found.choice;
-  const int replicas = devices.replicas();
+  // A group's number of replicas is its cluster's affair; others read their cluster once the program is known to be
+  // right.
+  std::optional<cluster::ClusterConfig> known;
+  if (a.has_group()) known = TFD_TRY(find_cluster(a, io));
+  const int replicas = replicas_of(a, devices, known);
   auto program = TFD_TRY(training::load_program(a.common,
                                                 {.overrides = {},
                                                  .logical_devices = devices.logical_devices,
@@ -229,10 +247,11 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                                 kTool, io));
   if (a.function.empty() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
-  const auto config = TFD_TRY(find_cluster(a, io));
+  const auto config = known ? *std::move(known) : TFD_TRY(find_cluster(a, io));
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,
                                                      .devices = devices,
+                                                     .replicas = a.has_group() ? replicas : 0,
                                                      .tpu = found.plan,
                                                      .step = step_mode(a),
                                                      .compat = compat_of(a)}));
@@ -258,7 +277,8 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (role.is_chief)  // other tasks would repeat it
     warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, *runner, io);
   if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, io);
-  if (role.is_chief) warn_of_split_training(program, *runner, replicas, io);
+  if (role.is_chief)
+    warn_of_split_training(program, a.has_group() ? replicas : static_cast<int>(role.workers) * replicas, io);
   const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
   const train::EpochsOptions epochs{.data_root = a.common.data_root,
                                     .elements_per_step = elements,

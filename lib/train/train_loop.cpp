@@ -475,7 +475,7 @@ Error TrainLoop::explain(Error error) const {
   if (is_lost && !role_.saves()) {
     error.message += fmt::format(
         "; once it serves again, the same command joins {}, which continues from its newest checkpoint", role_.chief);
-  } else if (is_lost && !checkpoints_.path().empty()) {
+  } else if (is_lost && !role_.ends_with_others && !checkpoints_.path().empty()) {
     error.message += fmt::format("; once it serves again, {}", checkpoints_.describe());
   } else if ((is_lost && has_begun_) || (is_late && role_.saves())) {
     error.message += fmt::format("; {}", checkpoints_.describe());

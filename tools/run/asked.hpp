@@ -33,8 +33,11 @@ struct Asked {
   bool explain = false;
   bool json = false;  // of --explain
   std::string compat;
+  std::string collectives = "auto";
+  Duration join = std::chrono::seconds(600);
 
   bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host; }
+  bool has_group() const { return kind == &strategy::kMultiWorkerMirroredKind; }
   bool has_topology() const { return kind != nullptr && kind->has_topology; }
 };
 

@@ -22,7 +22,8 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "parameter-server with a cluster, else all in this process"},
       {.names = "--replicas",
        .placeholder = "N",
-       .help = "Replicas of this worker, each on a device of its own, reduced to one update a step",
+       .help = "Replicas of this worker, each on a device of its own, reduced to one update a step; with --strategy "
+               "multi-worker-mirrored those of the training, which the workers share",
        .target = &a.replicas,
        .shown_default = "1",
        .least = 1,
@@ -95,6 +96,18 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.gather,
        .least = 0,
        .most = 32},
+      {.names = "--collectives",
+       .placeholder = "ENGINE",
+       .help =
+           "With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory, if all are on "
+           "one host, or TCP",
+       .target = &a.collectives,
+       .choices = {"auto", "shm", "tcp"},
+       .shown_default = "auto"},
+      {.names = "--join",
+       .placeholder = "DUR",
+       .help = "With --strategy multi-worker-mirrored: how long to wait until all workers are there",
+       .target = &a.join},
       {.names = "--compat",
        .placeholder = "WHAT",
        .help = "Split the data among the replicas, and clip gradients, exactly as TensorFlow 2.21 does",
@@ -132,6 +145,8 @@ Result<void> check_options(const Asked& a) {
   if (a.is_of_one_host() && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
     return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
                 a.strategy);
+  if (a.collectives != "auto" && !a.has_group())
+    return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");

@@ -7,8 +7,8 @@
 namespace tfd::strategy {
 namespace {
 
-constexpr std::array<const Kind*, 5> kKinds{&kParameterServerKind, &kOneDeviceKind, &kMirroredKind,
-                                            &kCentralStorageKind, &kTpuKind};
+constexpr std::array<const Kind*, 6> kKinds{&kParameterServerKind, &kMultiWorkerMirroredKind, &kOneDeviceKind,
+                                            &kMirroredKind,        &kCentralStorageKind,      &kTpuKind};
 
 }  // namespace
 

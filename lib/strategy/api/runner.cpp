@@ -6,7 +6,9 @@
 namespace tfd::strategy {
 
 Result<std::unique_ptr<Runner>> make_runner(RunnerOptions options) {
-  if (!options.config.cluster.empty()) return make_parameter_server_runner(std::move(options));
+  if (!options.config.cluster.empty())
+    return options.kind == &kMultiWorkerMirroredKind ? make_group_runner(std::move(options))
+                                                     : make_parameter_server_runner(std::move(options));
   if (options.kind == nullptr || !options.kind->is_of_one_host)
     options.kind = options.devices.replicas() > 1 ? &kMirroredKind : &kOneDeviceKind;
   return make_device_runner(std::move(options));

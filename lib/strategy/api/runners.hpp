@@ -8,6 +8,8 @@ namespace tfd::strategy {
 
 /// Makes the runner of a strategy of one process, which `options.kind` names.
 Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options);
+/// Makes the runner of a worker or evaluator of MultiWorkerMirroredStrategy, in a cluster.
+Result<std::unique_ptr<Runner>> make_group_runner(RunnerOptions options);
 /// Makes the runner of a worker, evaluator or parameter server of ParameterServerStrategy (v1).
 Result<std::unique_ptr<Runner>> make_parameter_server_runner(RunnerOptions options);
 

@@ -20,6 +20,7 @@ struct Kind {
 };
 
 inline constexpr Kind kParameterServerKind{"parameter-server", VariablePlace::kServers, false};
+inline constexpr Kind kMultiWorkerMirroredKind{"multi-worker-mirrored", VariablePlace::kDevices, false};
 inline constexpr Kind kOneDeviceKind{.name = "one-device", .has_one_replica = true};
 inline constexpr Kind kMirroredKind{.name = "mirrored"};
 inline constexpr Kind kCentralStorageKind{"central-storage", VariablePlace::kHost};

@@ -8,6 +8,7 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/collective/communicator.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/task/task_server.hpp"
 #include "tfd/train/training.hpp"
@@ -20,7 +21,12 @@ struct RunOptions {
   std::string data_root = {};
   Environment command_environment = {};
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
-  Duration linger = std::chrono::seconds(10);           // time that the chief waits at its end for idle workers
+  // For a group of workers that make each step together.
+  collective::EngineKind collectives = collective::EngineKind::kAuto;
+  bool has_key = false;                               // `make_endpoint` has the cluster's key
+  bool is_insecure = false;                           // other hosts may join without a key
+  Duration join_timeout = std::chrono::seconds(600);  // for all of them to come
+  Duration linger = std::chrono::seconds(10);         // time that the chief waits at its end for idle workers
   bool keep_servers = false;
   Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
   /// For the chief: takes the cluster from another chief that holds it and answers.

@@ -24,6 +24,7 @@ struct RunnerOptions {
   const Kind* kind = nullptr;          // null: parameter-server in a cluster, else by the number of devices
   cluster::ClusterConfig config = {};  // the cluster and this process's task; no task: everything is in this process
   function::DeviceChoice devices = {};
+  int replicas = 0;  // of a training in which several processes share the replicas; 0: one for each device
   std::optional<TpuPlan> tpu = {};
   StepMode step = StepMode::kAuto;
   Compat compat = Compat::kNone;

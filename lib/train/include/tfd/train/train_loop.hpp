@@ -31,6 +31,9 @@ struct TrainRole {
   /// True if other workers train the same variables, and continue while this one saves or evaluates: an advance returns
   /// past a boundary, not at it. They wait for begin(), and at the end settle() waits for them.
   bool has_others = false;
+  /// True if this is one of several processes that make each step together: a lost one ends all, and the same command
+  /// starts all again.
+  bool ends_with_others = false;
 
   bool saves() const { return chief.empty(); }
 };

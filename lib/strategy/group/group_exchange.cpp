@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group_exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "tfd/tensor/tree_sum.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using tensor::DType;
+using tensor::Tensor;
+
+constexpr std::size_t kMostNotice = std::size_t{1} << 20;
+constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8;  // flags of a notice
+
+// A notice is sent in every step, so it isn't JSON: act, flags, number of weights, weights, then JSON of an error.
+std::string format_notice(const Notice& notice) {
+  std::string out;
+  out.push_back(static_cast<char>(notice.act));
+  out.push_back(static_cast<char>((notice.tells ? kTells : 0) | (notice.wants_stop ? kWantsStop : 0) |
+                                  (notice.is_cancelled ? kCancelled : 0) | (notice.is_interrupted ? kInterrupted : 0)));
+  const auto count = static_cast<std::uint32_t>(notice.weights.size());
+  out.append(reinterpret_cast<const char*>(&count), sizeof count);
+  out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
+  if (!notice.error) return out;
+  const Json error{
+      {"code", static_cast<int>(notice.error->code)}, {"message", notice.error->message}, {"task", notice.error->task}};
+  return out + error.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Notice> parse_notice(std::string_view text) {
+  const auto malformed = [] { return fail(Code::kProtocolMismatch, "a malformed notice"); };
+  std::uint32_t count = 0;
+  constexpr std::size_t kHead = 2 + sizeof count;
+  if (text.size() < kHead) return malformed();
+  Notice out{.act = static_cast<GroupAct>(text[0]),
+             .tells = (text[1] & kTells) != 0,
+             .wants_stop = (text[1] & kWantsStop) != 0,
+             .is_cancelled = (text[1] & kCancelled) != 0,
+             .is_interrupted = (text[1] & kInterrupted) != 0};
+  if (text[0] < 0 || out.act > GroupAct::kEnd) return malformed();
+  std::memcpy(&count, text.data() + 2, sizeof count);
+  if (count > (text.size() - kHead) / sizeof(double)) return malformed();
+  out.weights.resize(count);
+  std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));
+  const std::string_view rest = text.substr(kHead + count * sizeof(double));
+  if (rest.empty()) return out;
+  const Json json = Json::parse(rest, nullptr, false);
+  if (!json.is_object()) return malformed();
+  const auto code = json.find("code"), message = json.find("message"), task = json.find("task");
+  if (code == json.end() || message == json.end() || task == json.end()) return malformed();
+  if (!code->is_number_integer() || !message->is_string() || !task->is_string()) return malformed();
+  out.error = Error{static_cast<Code>(code->get<int>()), message->get<std::string>(), task->get<std::string>()};
+  return out;
+}
+
+/// Dtype in which a sum travels: half types that are divided afterwards stay wide until then.
+DType dtype_of(const step::ReplicaSum& sum) {
+  if (sum.spec.dtype == DType::kBool) return DType::kU8;
+  return sum.divisor > 1 || !sum.scales.empty() ? tensor::partial_dtype(sum.spec.dtype) : sum.spec.dtype;
+}
+
+}  // namespace
+
+std::optional<Error> Notices::first_error(const collective::Members& members) const {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].error) continue;
+    Error error = *all[i].error;
+    if (error.task.empty()) error.message = fmt::format("{}: {}", members.all[i].name, error.message);
+    return error;
+  }
+  return std::nullopt;
+}
+
+std::vector<step::ReplicaRange> share_replicas(int replicas, int members) {
+  std::vector<step::ReplicaRange> out;
+  int first = 0;
+  for (int i = 0; i < members; ++i) {
+    const int count = replicas / members + (i < replicas % members ? 1 : 0);
+    out.push_back({replicas, first, count});
+    first += count;
+  }
+  return out;
+}
+
+GroupExchange::GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares,
+                             Duration step_timeout)
+    : ReplicaExchange(shares[static_cast<std::size_t>(communicator.rank())]),
+      communicator_(communicator),
+      shares_(std::move(shares)),
+      step_timeout_(step_timeout) {}
+
+Result<void> GroupExchange::announce(std::int64_t number, const Notice& notice) {
+  return communicator_.begin_all_gather("notice", number, format_notice(notice), kMostNotice);
+}
+
+Result<Notices> GroupExchange::notices() {
+  Notices out;
+  for (const std::string& text : TFD_TRY(communicator_.wait_all_gather(deadline())))
+    out.all.push_back(TFD_TRY(parse_notice(text)));
+  return out;
+}
+
+void GroupExchange::begin_step(const Notices& notices) {
+  weights_.assign(static_cast<std::size_t>(range().all), step::kNoData);
+  for (std::size_t rank = 0; rank < shares_.size(); ++rank) {
+    const std::vector<double>& own = notices.all[rank].weights;
+    const auto first = static_cast<std::size_t>(shares_[rank].first);
+    for (std::size_t i = 0; i < std::min(own.size(), static_cast<std::size_t>(shares_[rank].count)); ++i)
+      weights_[first + i] = own[i];
+  }
+}
+
+Result<step::ReplicaWeights> GroupExchange::weights(std::int64_t, const std::vector<double>&) { return weights_; }
+
+/// What a reduction refers to until it is done.
+struct GroupExchange::Begun {
+  std::vector<Tensor> kept = {};            // this member's parts
+  std::vector<tensor::SumPart> parts = {};  // the same, for the communicator
+  collective::SumLayout layout = {};
+  Tensor out = {};
+};
+
+Result<void> GroupExchange::begin(std::int64_t step, step::ReplicaSum& sum, Begun& begun) {
+  const DType dtype = dtype_of(sum), part_dtype = tensor::partial_dtype(dtype);
+  collective::SumLayout& layout = begun.layout;
+  layout = {.replicas = range().all, .has_value = sum.takes_part};
+  for (const step::ReplicaRange& share : shares_) layout.shares.push_back({share.first, share.count});
+  for (const tensor::LeafRange& leaves : layout.parts_of(communicator_.rank())) {
+    std::vector<Tensor> values;
+    std::vector<double> scales;
+    for (std::int64_t replica = leaves.first; replica < leaves.first + leaves.count; ++replica) {
+      const bool counts = sum.takes_part[static_cast<std::size_t>(replica)];
+      Tensor& value = sum.values[static_cast<std::size_t>(replica - range().first)];
+      if (counts && value.spec() != sum.spec)
+        return fail(Code::kInvalidArgument, "'{}': replica {} has {}, not {}", sum.name, replica,
+                    format_spec(value.spec()), format_spec(sum.spec));
+      values.push_back(counts ? std::move(value) : Tensor());
+      if (!sum.scales.empty()) scales.push_back(sum.scales[static_cast<std::size_t>(replica)]);
+    }
+    const bool is_leaf = leaves.count == 1 && scales.empty();
+    // A bool travels as a number: of one replica only.
+    begun.kept.push_back(is_leaf ? std::move(values.front())
+                                 : TFD_TRY(tensor::tree_sum(values, part_dtype, scales), sum.name));
+    begun.parts.push_back({.leaves = leaves, .data = begun.kept.back().data(), .dtype = is_leaf ? dtype : part_dtype});
+  }
+  begun.out = Tensor::uninitialized(dtype, sum.spec.shape);
+  return communicator_.begin_all_reduce({.name = sum.name, .step = step, .spec = {dtype, sum.spec.shape}}, layout,
+                                        begun.parts, begun.out.mutable_data());
+}
+
+Result<std::vector<Tensor>> GroupExchange::reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) {
+  std::vector<Begun> begun(sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) TFD_TRY(begin(step, sums[i], begun[i]));
+  std::vector<Tensor> out;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    TFD_TRY(communicator_.wait(deadline()));
+    begun[i].kept.clear();
+    const DType dtype = sums[i].spec.dtype;
+    out.push_back(dtype == DType::kBool ? Tensor(dtype, begun[i].out.shape(), begun[i].out.storage())
+                                        : tensor::divide_sum(begun[i].out, sums[i].divisor, dtype));
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> GroupExchange::gather(std::string_view name, std::int64_t step, std::string_view own) {
+  return communicator_.all_gather(name, step, own, deadline());
+}
+
+Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std::int64_t step, Named own,
+                                                     std::string& text) {
+  Json head = Json::object();
+  if (is_chief()) {
+    Json tensors = Json::array();
+    for (const auto& [key, value] : own) tensors.push_back({key, tensor::dtype_name(value.dtype()), value.shape()});
+    head = {{"text", text}, {"tensors", std::move(tensors)}};
+  }
+  const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_chief() ? head.dump() : "", deadline()));
+  if (!is_chief()) {
+    head = Json::parse(heads.front(), nullptr, false);
+    const auto malformed = [&] { return fail(Code::kProtocolMismatch, "a malformed state from the chief"); };
+    if (!head.is_object() || !head.contains("tensors") || !head["tensors"].is_array() || !head["text"].is_string())
+      return malformed();
+    text = head["text"].get<std::string>();
+    own.clear();
+    for (const Json& one : head["tensors"]) {
+      if (!one.is_array() || one.size() != 3 || !one[0].is_string() || !one[1].is_string()) return malformed();
+      const DType dtype = TFD_TRY(tensor::parse_dtype(one[1].get<std::string>()));
+      own.emplace_back(one[0].get<std::string>(), Tensor::uninitialized(dtype, one[2].get<tensor::Shape>()));
+    }
+  }
+  for (auto& [key, value] : own) {
+    if (value.byte_size() == 0) continue;
+    // The chief's bytes are only read.
+    auto* const data = is_chief() ? const_cast<std::byte*>(value.data()) : value.mutable_data();
+    TFD_TRY(communicator_.broadcast(key, step, 0, {data, value.byte_size()}, deadline()));
+  }
+  return own;
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,78 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step's exchange with the other members of a group: before it computes, a member announces what it has (weights of
+// its replicas, what the chief decided, an error); after it, the changes are summed. Private to the room. Thread rule:
+// one thread.
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/collective/communicator.hpp"
+#include "tfd/step/replica_exchange.hpp"
+
+namespace tfd::strategy {
+
+/// What all members do next, as the chief decided.
+enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kEnd };
+
+/// What a member says before anything is done. The chief's act counts.
+struct Notice {
+  GroupAct act = GroupAct::kStep;
+  std::vector<double> weights = {};  // of its replicas in the next step (kNoData: none); empty: its data have ended
+  std::optional<Error> error = {};   // ends the training of all
+  bool tells = false;                // the chief's, with kStep: metrics are gathered after it
+  bool wants_stop = false;           // it was interrupted
+  bool is_cancelled = false;         // its data were stopped: the step can't be made
+  bool is_interrupted = false;       // the chief's, with kEnd: the training goes on later
+};
+
+/// All members' notices, by rank.
+struct Notices {
+  std::vector<Notice> all;
+  const Notice& chief() const { return all.front(); }
+  bool wants_stop() const { return std::ranges::any_of(all, &Notice::wants_stop); }
+  bool is_cancelled() const { return std::ranges::any_of(all, &Notice::is_cancelled); }
+  /// The first error in the order of ranks, with its member's name.
+  std::optional<Error> first_error(const collective::Members& members) const;
+};
+
+/// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
+std::vector<step::ReplicaRange> share_replicas(int replicas, int members);
+
+class GroupExchange final : public step::ReplicaExchange {
+ public:
+  /// The communicator is borrowed. `shares`: by rank.
+  GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares, Duration step_timeout);
+
+  /// Sends this member's notice and returns at once; the same `number` in all members.
+  Result<void> announce(std::int64_t number, const Notice& notice);
+  /// Waits for the others' notices.
+  Result<Notices> notices();
+
+  /// Sets the weights of the step that is made next, from notices().
+  void begin_step(const Notices& notices);
+  Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
+  Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
+
+  /// Every member's bytes, by rank.
+  Result<std::vector<std::string>> gather(std::string_view name, std::int64_t step, std::string_view own);
+  /// Sends named tensors from the chief to all; `own` is the chief's.
+  using Named = std::vector<std::pair<std::string, tensor::Tensor>>;
+  Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text);
+
+ private:
+  struct Begun;
+  Result<void> begin(std::int64_t step, step::ReplicaSum& sum, Begun& begun);
+  Deadline deadline() const { return Deadline::after(step_timeout_); }
+  bool is_chief() const { return communicator_.rank() == 0; }
+
+  collective::Communicator& communicator_;
+  const std::vector<step::ReplicaRange> shares_;
+  const Duration step_timeout_;
+  step::ReplicaWeights weights_;
+};
+
+}  // namespace tfd::strategy

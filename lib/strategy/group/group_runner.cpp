@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MultiWorkerMirroredStrategy as a Runner.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "api/runners.hpp"
+#include "group_training.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/sha256.hpp"
+#include "tfd/cluster/roles.hpp"
+#include "tfd/strategy/evaluator.hpp"
+#include "tfd/strategy/explain.hpp"
+
+namespace tfd::strategy {
+namespace {
+
+/// What a program trains, whoever's paths it has: its document and modules.
+std::string digest_of(const program::Program& program) {
+  Sha256 hash;
+  hash.add(program.document());
+  for (const auto& [name, content] : program.files) {
+    hash.add(name);
+    hash.add(content);
+  }
+  return hash.hex().substr(0, 16);
+}
+
+class GroupRunner final : public Runner {
+ public:
+  GroupRunner(RunnerOptions options, std::vector<std::pair<std::string, std::string>> members, RunnerRole role,
+              int rank)
+      : options_(std::move(options)), members_(std::move(members)), role_(std::move(role)), rank_(rank) {}
+
+  const RunnerRole& role() const override { return role_; }
+  Result<std::string> describe() const override {
+    if (role_.job == TaskJob::kEvaluate) return role_.task + " evaluates checkpoints";
+    return fmt::format("{} of {} workers{}, {}", role_.task, members_.size(), role_.is_chief ? " (chief)" : "",
+                       counted(static_cast<std::uint64_t>(replicas()), "replica"));
+  }
+  std::optional<std::string> why_on_host(const program::Program& program) const override {
+    if (auto why_not = why_not_on_devices(program, options_.devices)) return why_not;
+    const auto own = std::ranges::find(program.variables, variable::Synchronization::kOnRead,
+                                       &program::VariableDef::synchronization);
+    if (own != program.variables.end())
+      return fmt::format("variable '{}' is synchronized on read, so each replica has its own value", own->name);
+    return std::nullopt;
+  }
+  Result<nlohmann::ordered_json> explain(const program::Program&, ExplainOptions) const override {
+    return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
+  }
+
+  Result<train::TrainSummary> train(const program::Program& program, RunOptions options) override {
+    if (role_.job == TaskJob::kEvaluate) return follow_as_evaluator(program, role_.task, options);
+    if (const auto why_not = why_on_host(program))
+      return fail(Code::kUnimplemented, "{}: --strategy {} trains variables on devices only, but {}", program.path,
+                  options_.kind->name, *why_not);
+    if (options_.compat == Compat::kTensorflow)
+      return fail(Code::kUnimplemented, "--compat tensorflow isn't there for --strategy {} yet", options_.kind->name);
+    GroupTrainingOptions with;
+    with.group.members = members_;
+    with.group.rank = rank_;
+    with.group.agreement = {
+        {"the program", digest_of(program)},
+        {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
+        {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
+        {"--replicas", std::to_string(replicas())},
+        {"--collectives", std::to_string(static_cast<int>(options.collectives))}};
+    with.group.engine = options.collectives;
+    with.group.make_endpoint = options.make_endpoint;
+    with.group.has_key = options.has_key;
+    with.group.is_insecure = options.is_insecure;
+    with.group.log = options.train.log;
+    with.group.say = options.train.say;
+    with.join = options.join_timeout;
+    with.replicas = replicas();
+    with.device = {.make_engine = options.make_engine,
+                   .replicas = options_.devices.replicas(),
+                   .logical_devices = options_.devices.logical_devices,
+                   .step = options_.step,
+                   .data_root = options.data_root,
+                   .command_environment = options.command_environment,
+                   .on_begin = options.on_begin,
+                   .train = std::move(options.train)};
+    return train_in_group(program, std::move(with));
+  }
+
+  Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest&, RunOptions) override {
+    return fail(Code::kUnimplemented, "{}: --function and --predict aren't there for --strategy {} yet", program.path,
+                options_.kind->name);
+  }
+
+ private:
+  int replicas() const {
+    return options_.replicas > 0 ? options_.replicas : static_cast<int>(members_.size()) * options_.devices.replicas();
+  }
+
+  const RunnerOptions options_;
+  const std::vector<std::pair<std::string, std::string>> members_;  // names and addresses, by rank
+  const RunnerRole role_;
+  const int rank_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_group_runner(RunnerOptions options) {
+  const cluster::ClusterConfig& config = options.config;
+  TFD_TRY(cluster::validate_roles(config.cluster, config.task));
+  if (!config.task)
+    return fail(Code::kInvalidArgument,
+                "--strategy {}: nothing says which task of the cluster this process is: use --task, or TF_CONFIG",
+                options.kind->name);
+  RunnerRole role{.task = cluster::format_task(*config.task)};
+  if (config.task->job == "evaluator") {
+    role.job = TaskJob::kEvaluate;
+    role.is_chief = false;
+    return std::make_unique<GroupRunner>(std::move(options), std::vector<std::pair<std::string, std::string>>(),
+                                         std::move(role), 0);
+  }
+  const int rank = TFD_TRY(cluster::id_in_cluster(config.cluster, *config.task));
+  std::vector<std::pair<std::string, std::string>> members;
+  for (const char* const job : {"chief", "worker"}) {
+    if (!config.cluster.has_job(job)) continue;
+    for (const int index : TFD_TRY(config.cluster.task_indices(job)))
+      members.emplace_back(fmt::format("{}:{}", job, index), TFD_TRY(config.cluster.task_address(job, index)));
+  }
+  role.is_chief = rank == 0;
+  role.workers = static_cast<std::int64_t>(members.size());
+  return std::make_unique<GroupRunner>(std::move(options), std::move(members), std::move(role), rank);
+}
+
+}  // namespace tfd::strategy

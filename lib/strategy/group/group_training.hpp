@@ -1,0 +1,25 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains a program in step with the other members of a group (MultiWorkerMirroredStrategy). The chief runs the training
+// loop and decides what all do next (GroupAct); the others follow. Every member has all variables, equal by
+// construction. Private to the room. Thread rule: each call blocks its thread.
+#include "tfd/strategy/device_training.hpp"
+#include "tfd/task/group.hpp"
+#include "tfd/train/training.hpp"
+
+namespace tfd::strategy {
+
+struct GroupTrainingOptions {
+  task::GroupOptions group;
+  Duration join = std::chrono::seconds(600);             // for all members to come
+  Duration step_timeout = std::chrono::hours(24 * 365);  // of one collective; members that are gone end it before
+  std::optional<std::int64_t> steps = {};                // set by train_in_group()
+  int replicas = 0;                                      // of the training; 0: as many as the members have devices
+  DeviceTrainingOptions device;                          // `replicas` are this process's devices
+};
+
+/// Trains. Errors: those of Group::form() and of the steps; kUnavailable names a member that is gone, the same in all.
+Result<train::TrainSummary> train_in_group(const program::Program& program, GroupTrainingOptions options);
+
+}  // namespace tfd::strategy

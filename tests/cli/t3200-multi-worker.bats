@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-run --strategy multi-worker-mirrored: processes that make each step together.
+
+load run
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+# The digits with a seeded shuffle; N workers at free ports of loopback in cluster.json.
+SEEDED=(--set 'datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}')
+group_of() { # N
+  ports "$1" | jq -Rn '{cluster: {worker: [inputs | splits(" +") | "127.0.0.1:\(.)"]}}' >cluster.json
+}
+# Starts $1 workers; PIDS are their processes, the chief's first.
+start_group() { # N PROGRAM ARGS…
+  local i n=$1
+  shift
+  PIDS=()
+  for ((i = n - 1; i >= 0; --i)); do
+    worker "worker:$i" "$@" --strategy multi-worker-mirrored --key-file none
+    PIDS=("$RUN" "${PIDS[@]}")
+  done
+}
+group_ends() { # CODE
+  local pid
+  for pid in "${PIDS[@]}"; do run_ends "$pid" "$1" || return 1; done
+}
+# What a checkpoint's variables are, without what differs from run to run.
+weights() { # FILE
+  local size
+  size=$(od -An -tu8 -N8 "$1" | tr -d ' ')
+  tail -c +$((size + 9)) "$1" | sha256sum
+}
+
+@test "multi-worker: the weights have the same bits on one to four workers, and in mirrored" {
+  local n args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.steps=30)
+  run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --strategy mirrored --set train.checkpoint.dir=ck0 </dev/null
+  for n in 1 2 3 4; do
+    group_of "$n"
+    start_group "$n" "${args[@]}" --set "train.checkpoint.dir=ck$n"
+    group_ends 0
+    [ "$(weights "ck$n/step-00000030.safetensors")" = "$(weights ck0/step-00000030.safetensors)" ]
+  done
+  # Only the chief prints events.
+  jq -es 'any(.[]; .event == "start" and .workers == 4 and .replicas == 4) and any(.[]; .event == "eval")' worker:0.events
+  [ ! -s worker:1.events ]
+}
+
+@test "multi-worker: eight replicas over three workers give what one process gives, by TCP and by shared memory" {
+  local how args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 8 --set train.steps=10)
+  run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --strategy mirrored --set train.checkpoint.dir=ck0 </dev/null
+  for how in tcp shm; do
+    group_of 3
+    start_group 3 "${args[@]}" --set "train.checkpoint.dir=ck-$how" --collectives "$how"
+    group_ends 0
+    [ "$(weights "ck-$how/step-00000010.safetensors")" = "$(weights ck0/step-00000010.safetensors)" ]
+  done
+}
+
+@test "multi-worker: SIGTERM to a worker: all end at one step, saved, with 75, and the same command goes on" {
+  group_of 2
+  local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.checkpoint.dir=ck)
+  start_group 2 "${args[@]}" --set train.steps=1000000
+  until_event worker:0 '.event == "step"'
+  kill -TERM "${PIDS[1]}"
+  group_ends 75
+  local saved
+  saved=$(last worker:0 .step)
+  [ -f "ck/step-$(printf %08d "$saved").safetensors" ]
+  grep -q "worker:1 at step $saved:" worker:1.talk
+  start_group 2 "${args[@]}" --set "train.steps=$((saved + 5))"
+  group_ends 0
+  jq -es --argjson saved "$saved" 'any(.[]; .event == "start" and .step == $saved)' worker:0.events
+  [ "$(last worker:0 .step)" = $((saved + 5)) ]
+}
+
+@test "multi-worker: who isn't there is named, and given up after --join" {
+  group_of 3
+  worker worker:0 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --join 2s
+  run_ends "$RUN" 75
+  grep -q 'for worker:1, worker:2 to join$' worker:0.talk
+  worker worker:1 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --join 1s
+  run_ends "$RUN" 75
+  grep -q 'for worker:0 to join$' worker:1.talk
+}
+
+@test "multi-worker: workers that differ are refused with what differs" {
+  group_of 2
+  worker worker:0 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --join 60s
+  local chief=$RUN
+  worker worker:1 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --set train.steps=7
+  run_ends "$RUN" 65
+  grep -q 'the members differ in the program: worker:0 has .*, worker:1 has' worker:1.talk
+  kill -TERM "$chief"
+  ends "$chief" || true
+}
+
+@test "multi-worker: an error of one worker's data ends the step in all, with its text" {
+  cp -r "$EXAMPLES/digits" digits
+  group_of 2
+  # The chief's copy is whole; worker:1's ends in a line that is none.
+  cp -r digits other
+  sed -i '40s/.*/what is this/' other/digits-train.csv
+  worker worker:1 digits/program.json --strategy multi-worker-mirrored --key-file none --data-root other
+  local other=$RUN
+  worker worker:0 digits/program.json --strategy multi-worker-mirrored --key-file none --data-root digits
+  run_ends "$RUN" 65
+  run_ends "$other" 65
+  grep -q 'worker:1: .*digits-train.csv' worker:0.talk
+  grep -q 'worker:1: .*digits-train.csv' worker:1.talk
+}
+
+@test "multi-worker: what it can't do is said before anything is done" {
+  group_of 2
+  run -65 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --cluster cluster.json </dev/null
+  [[ $stderr == *'which task of the cluster'* ]]
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --collectives shm </dev/null
+  [[ $stderr == *'--collectives is for --strategy multi-worker-mirrored'* ]]
+  jq '.cluster.worker[1] = "10.1.2.3:4000"' cluster.json >far.json
+  run -77 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --cluster far.json --task worker:1 \
+    --key-file none </dev/null
+  [[ $stderr == *'there is no key'* ]]
+  # Without a cluster it is mirrored.
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --strategy multi-worker-mirrored --replicas 2 </dev/null
+  jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 2)' <<<"$output"
+}
