@@ -11,13 +11,13 @@
 #include "serve/detach.hpp"
 #include "serve/keys.hpp"
 #include "serve/session.hpp"
-#include "serve/task_environment.hpp"
 #include "serve/task_process.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/cluster/formats.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"
+#include "tfd/launch/processors.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/resolver.hpp"
 #include "tfd/resolve/spec_source.hpp"
@@ -165,14 +165,6 @@ struct Served {
   int workers = 0;
 };
 
-void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::uint16_t port) {
-  const auto text = config.cluster.task_address(id.job, id.index);
-  auto address = text ? cluster::parse_address(*text) : fail(text.error());
-  if (!address) return;  // validated before
-  address->port = port;
-  config.cluster.add_task(id.job, id.index, cluster::format_address(*address));
-}
-
 /// Refuses a cluster without a key that other hosts can reach.
 Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
   if (cluster::is_loopback(placed.bind)) return {};
@@ -206,13 +198,13 @@ Result<Served> bind_cluster(const Asked& asked, const cli::Io& io, cluster::Clus
   for (const launch::Placed& placed : placement.served) {
     if (!has_key) TFD_TRY(check_exposure(asked, placed));
     launch::Listener listener = TFD_TRY(launch::listen_on(placed.bind));
-    set_port(served.config, placed.id, listener.address.port);
+    launch::set_port(served.config, placed.id, listener.address.port);
     served.tasks.push_back({placed.id, task_arguments(asked, io, placed.id, listener.address), std::move(listener.fd)});
     served.workers += placed.id.job == "worker" ? 1 : 0;
   }
   for (const launch::Placed& placed : placement.reserved) {
     launch::Listener listener = TFD_TRY(launch::reserve_port(placed.bind));
-    set_port(served.config, placed.id, listener.address.port);
+    launch::set_port(served.config, placed.id, listener.address.port);
     served.reserved.push_back(std::move(listener));
   }
   return served;
@@ -253,7 +245,7 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   options.command = io.command;
   options.command_environment = command_environment(io, served.config);
   options.task_program = asked.task_program.empty() ? "/proc/self/exe" : asked.task_program;
-  options.task_environment = serve::task_environment(io.env, served.workers);
+  options.task_environment = launch::shared_environment(io.env, served.workers);
   if (!asked.data_root.empty()) options.command_environment.set("TFD_DATA_ROOT", absolute_path(asked.data_root));
   if (!key.for_command.empty()) options.command_environment.set("TFD_KEY_FILE", key.for_command);
   return options;

@@ -12,6 +12,12 @@ bool is_server_job(const std::string& job) { return job == "worker" || job == "p
 
 std::string path_of(const cluster::TaskId& id) { return fmt::format("cluster.{}[{}]", id.job, id.index); }
 
+tl::unexpected<Error> no_such_task(const cluster::ClusterSpec& spec, const std::string& name) {
+  std::vector<std::string> names;
+  for (const cluster::Task& task : spec.tasks()) names.push_back(cluster::format_task(task.id));
+  return fail(Code::kInvalidArgument, "no task {} in the cluster{}", printable(name), did_you_mean(name, names));
+}
+
 Result<cluster::Task> find_task(const cluster::ClusterSpec& spec, const cluster::TaskId& id) {
   const std::string name = cluster::format_task(id);
   if (!is_server_job(id.job))
@@ -20,16 +26,14 @@ Result<cluster::Task> find_task(const cluster::ClusterSpec& spec, const cluster:
     std::string address = TFD_TRY(spec.task_address(id.job, id.index));
     return cluster::Task{id, std::move(address)};
   }
-  std::vector<std::string> names;
-  for (const cluster::Task& task : spec.tasks()) names.push_back(cluster::format_task(task.id));
-  return fail(Code::kInvalidArgument, "no task {} in the cluster{}", name, did_you_mean(name, names));
+  return no_such_task(spec, name);
 }
 
-std::vector<std::string> hosts_of(const cluster::ClusterSpec& spec) {
+std::vector<std::string> hosts_of(const cluster::ClusterSpec& spec, bool servers_only) {
   std::vector<std::string> hosts;
   for (const cluster::Task& task : spec.tasks()) {
     const auto address = cluster::parse_address(task.address);
-    if (!is_server_job(task.id.job) || !address) continue;
+    if ((servers_only && !is_server_job(task.id.job)) || !address) continue;
     if (std::find(hosts.begin(), hosts.end(), address->host) == hosts.end()) hosts.push_back(address->host);
   }
   if (hosts.size() > 3) {
@@ -68,13 +72,47 @@ Result<Placement> place_tasks(const cluster::ClusterConfig& config, const LocalL
     }
   }
   if (placement.served.empty()) {
-    const auto hosts = hosts_of(config.cluster);
+    const auto hosts = hosts_of(config.cluster, true);
     if (hosts.empty()) return fail(Code::kInvalidArgument, "the cluster has no worker and no ps: nothing to serve");
     return fail(Code::kFailedPrecondition,
                 "no worker or ps of the cluster is on this host, only on {}\nhint: --task JOB:INDEX serves one anyway",
                 join_words(hosts));
   }
   return placement;
+}
+
+Result<std::vector<Placed>> place_members(const cluster::ClusterConfig& config, const LocalLookup& lookup) {
+  TFD_TRY(config.cluster.validate());
+  const std::optional<cluster::TaskId>& only = config.task;
+  if (only && !config.cluster.has_task(*only)) {
+    if (only->job == "evaluator") return std::vector<Placed>{{*only, {}}};
+    return no_such_task(config.cluster, cluster::format_task(*only));
+  }
+  std::vector<Placed> placed;
+  std::map<std::string, std::optional<std::string>> known;  // a name is looked up once
+  for (const cluster::Task& task : config.cluster.tasks()) {
+    if (only && task.id != *only) continue;
+    const cluster::Address address = TFD_TRY(cluster::parse_address(task.address), path_of(task.id));
+    if (known.find(address.host) == known.end()) known[address.host] = lookup(address.host);
+    const std::optional<std::string>& local = known[address.host];
+    if (only || local)
+      placed.push_back({task.id, {local.value_or(cluster::is_ipv6(address) ? "::" : "0.0.0.0"), address.port}});
+    else if (address.port == 0)
+      return fail(Code::kInvalidArgument, "{}: port 0 means any free one, but {} is not started here", path_of(task.id),
+                  cluster::format_task(task.id));
+  }
+  if (placed.empty())
+    return fail(Code::kFailedPrecondition, "no task of the cluster is on this host, only on {}",
+                join_words(hosts_of(config.cluster, false)));
+  return placed;
+}
+
+void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::uint16_t port) {
+  const auto text = config.cluster.task_address(id.job, id.index);
+  auto address = text ? cluster::parse_address(*text) : fail(text.error());
+  if (!address) return;
+  address->port = port;
+  config.cluster.add_task(id.job, id.index, cluster::format_address(*address));
 }
 
 }  // namespace tfd::launch

@@ -10,22 +10,30 @@
 
 namespace tfd::launch {
 
+struct BackoffTimes {
+  Duration first;
+  Duration longest;
+  Duration healthy;  // lived that long, it begins anew
+};
+
 class Backoff {
  public:
-  static constexpr Duration kFirst = std::chrono::milliseconds(100);
-  static constexpr Duration kLongest = std::chrono::seconds(5);
-  static constexpr Duration kHealthy = std::chrono::seconds(10);
+  /// Those of servers, for which clients wait.
+  static constexpr BackoffTimes kServers{std::chrono::milliseconds(100), std::chrono::seconds(5),
+                                         std::chrono::seconds(10)};
+  explicit Backoff(BackoffTimes times = kServers) : times_(times), next_(times.first) {}
 
   /// `lived`: how long the one that just died was up.
   Duration next(Duration lived) {
-    if (lived >= kHealthy) next_ = kFirst;
+    if (lived >= times_.healthy) next_ = times_.first;
     const Duration wait = next_;
-    next_ = std::min(next_ * 2, kLongest);
+    next_ = std::min(next_ * 2, times_.longest);
     return wait;
   }
 
  private:
-  Duration next_ = kFirst;
+  BackoffTimes times_;
+  Duration next_;
 };
 
 }  // namespace tfd::launch

@@ -35,4 +35,13 @@ struct Placement {
 Result<Placement> place_tasks(const cluster::ClusterConfig& config, const LocalLookup& lookup,
                               const std::string& bind_host);
 
+/// Returns the tasks that a launcher starts here, of whatever job: `config.task` alone (bound to all interfaces if its
+/// address isn't local; no address for an evaluator that the cluster doesn't list) or, without it, all of this host.
+/// kInvalidArgument: an address that isn't one, no such task, port 0 of a task of another host. kFailedPrecondition: no
+/// task is on this host.
+Result<std::vector<Placed>> place_members(const cluster::ClusterConfig& config, const LocalLookup& lookup);
+
+/// Replaces the port in a task's address, which is valid.
+void set_port(cluster::ClusterConfig& config, const cluster::TaskId& id, std::uint16_t port);
+
 }  // namespace tfd::launch

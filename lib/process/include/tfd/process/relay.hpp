@@ -41,6 +41,7 @@ class QueuedOutput {
   /// Waits for the reader; false when it didn't take everything.
   bool flush_until(Deadline deadline);
   bool has_pending() const { return !pending_.empty(); }
+  std::size_t pending_bytes() const { return pending_.size(); }
   /// The errno of a write that failed, other than because the reader is gone; 0: none did. Its data is lost.
   int saved_errno() const { return saved_errno_; }
   int fd() const { return fd_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "task_environment.hpp"
+#include "tfd/launch/processors.hpp"
 
 #include <sched.h>
 
@@ -10,7 +10,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 
-namespace tfd::serve {
+namespace tfd::launch {
 namespace {
 
 constexpr std::size_t kSmall = 64 * 1024;
@@ -49,11 +49,11 @@ int usable_processors() {
   return std::max(count, 1);
 }
 
-Environment task_environment(Environment env, int workers) {
+Environment shared_environment(Environment env, int workers) {
   env.unset("NOTIFY_SOCKET");
   if (!env.has("PJRT_NPROC"))
     env.set("PJRT_NPROC", std::to_string(std::max(1, usable_processors() / std::max(workers, 1))));
   return env;
 }
 
-}  // namespace tfd::serve
+}  // namespace tfd::launch

@@ -1,0 +1,58 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A JSON file per task that failed: who failed first, and of what, is in one place. A task may write its own before it
+// ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps a "time", or what torch's @record writes.
+// The launcher adds what it knows. Thread rule: plain values; functions touch the disk.
+#include <optional>
+#include <string>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/cluster/task_id.hpp"
+#include "tfd/process/child.hpp"
+
+namespace tfd::launch {
+
+/// {"task", "code", "message", "host", "pid", "signal", "time", "step"}: signal 0: it exited; time in seconds since
+/// 1970; step only where the task states one.
+struct TaskError {
+  std::string task;
+  int code = 0;
+  std::string message;
+  std::string host;
+  int pid = 0;
+  int signal = 0;
+  double time = 0;
+  std::optional<std::string> step = {};  // as it was written
+};
+
+class ErrorFiles {
+ public:
+  /// In `directory`, which is made. Where it is empty: in a temporary one under TMPDIR, which is removed at the end.
+  static Result<ErrorFiles> make(const std::string& directory, const Environment& env);
+  ErrorFiles(ErrorFiles&& other) noexcept;
+  ErrorFiles& operator=(ErrorFiles&&) = delete;
+  ~ErrorFiles();
+
+  /// DIR/worker-1.json.
+  std::string path_of(const cluster::TaskId& task) const;
+  /// Removes an earlier file of the task.
+  void clear(const cluster::TaskId& task) const;
+  /// What the task wrote, with `own` for everything that it didn't say; `own` alone where there is nothing to read.
+  TaskError complete(const cluster::TaskId& task, TaskError own) const;
+  /// Replaces the task's file. Errors of save_file().
+  Result<void> save(const cluster::TaskId& task, const TaskError& error) const;
+
+ private:
+  ErrorFiles(std::string directory, bool is_temporary)
+      : directory_(std::move(directory)), is_temporary_(is_temporary) {}
+  std::string directory_;
+  bool is_temporary_;
+};
+
+/// "worker-1": the name of a task's files.
+std::string file_name_of(const cluster::TaskId& task);
+/// "exited with 7", "was killed by SIGKILL".
+std::string describe_end(const process::ExitStatus& status);
+
+}  // namespace tfd::launch

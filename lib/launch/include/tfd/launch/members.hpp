@@ -1,0 +1,33 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a launcher starts on this host, and what each task is told: TensorFlow's TF_CONFIG, PyTorch's ranks, JAX's
+// coordinator, tfd's own variables. Thread rule: plain values; plan_members() asks the name service and binds sockets.
+#include <string>
+#include <vector>
+
+#include "tfd/base/environment.hpp"
+#include "tfd/cluster/cluster_config.hpp"
+#include "tfd/launch/listen.hpp"
+#include "tfd/launch/placement.hpp"
+
+namespace tfd::launch {
+
+struct Member {
+  cluster::TaskId id;
+  bool has_rank = false;    // chief and workers; ps and evaluator serve or watch them
+  Environment environment;  // whole, but for what changes from start to start
+};
+
+struct Members {
+  std::vector<Member> here;        // in the spec's order
+  int ranks = 0;                   // of the whole cluster
+  std::vector<Listener> reserved;  // held while the tasks live, so that nobody else gets their ports
+};
+
+/// Reserves a port for each task of this host and tells all. `base` is the environment that they have in common; what
+/// an outer launcher put there about ranks is removed. Errors of place_members() and reserve_port(); kInvalidArgument
+/// for a job whose name no file can have, and where rank 0's port isn't known.
+Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& lookup, const Environment& base);
+
+}  // namespace tfd::launch

@@ -1,0 +1,40 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a group that failed is started again, and when: one count of failures for the group. No clock of its own.
+// Thread rule: plain value.
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+#include "tfd/launch/backoff.hpp"
+#include "tfd/process/child.hpp"
+
+namespace tfd::launch {
+
+class Restarts {
+ public:
+  static constexpr Duration kWindow = std::chrono::minutes(10);
+  static constexpr BackoffTimes kTimes{std::chrono::seconds(1), std::chrono::seconds(60), std::chrono::seconds(60)};
+
+  /// `max_failures` within kWindow are borne. `start`: of the group.
+  Restarts(int max_failures, Clock::time_point start) : max_failures_(max_failures), last_(start) {}
+
+  /// A preemption doesn't count: SIGTERM from somebody else, or the exit code 75 of a task that saved its state.
+  static bool is_preemption(const process::ExitStatus& status);
+
+  /// How long to wait before the next start; nullopt: there were too many failures.
+  std::optional<Duration> on_failure(Clock::time_point now, bool counts);
+  /// Failures within the window that ends with the last one.
+  int count() const { return static_cast<int>(failures_.size()); }
+  int most() const { return max_failures_; }
+
+ private:
+  int max_failures_;
+  Clock::time_point last_;  // failure, or the start
+  std::deque<Clock::time_point> failures_;
+  Backoff backoff_{kTimes};
+};
+
+}  // namespace tfd::launch

@@ -1,0 +1,108 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// One command as several tasks, each a process group of its own: starts them, and ends the others when one fails. The
+// task that failed first is the cause; its exit code is the group's, unless all are started again. Unlike a Supervisor
+// it doesn't wait for readiness and knows nothing about what the command does. Thread rule: lives on the thread that
+// turns its EventLoop; that thread must live as long as the tasks.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/base/log.hpp"
+#include "tfd/launch/error_files.hpp"
+#include "tfd/launch/members.hpp"
+#include "tfd/launch/output_relay.hpp"
+#include "tfd/launch/restarts.hpp"
+#include "tfd/process/child.hpp"
+#include "tfd/process/event_loop.hpp"
+
+namespace tfd::launch {
+
+struct TaskGroupOptions {
+  std::vector<std::string> command;
+  std::string output_directory = {};               // its files get the tasks' output, instead of the relay
+  Duration stop_grace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL, where another task failed
+  Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
+  std::optional<int> max_failures = {};            // so often all are started again; none: a failure ends the group
+  Log log = {};                                    // starts and ends, as info
+};
+
+/// Exit code of the whole, and the signal to end by if that is what the tasks died of.
+struct GroupEnd {
+  int code = 0;
+  int signal = 0;
+};
+
+class TaskGroup {
+ public:
+  /// `said`: lines for the user, such as "worker:1 exited with 7".
+  TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles files, TaskGroupOptions options,
+            std::vector<Member> members, std::function<void(const std::string& line)> say);
+  ~TaskGroup();  // SIGKILL for what still runs
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  /// Errors of Child::start, after which nothing runs.
+  Result<void> start();
+  /// Passes a signal on to all tasks, and changes nothing else.
+  void signal(int number);
+  /// The same for a signal that asks for the end: SIGKILL follows after the grace, or with the third such signal, or
+  /// with the first one where the group is ending because of a failure.
+  void stop(int number);
+  /// Ends all, with SIGTERM, for a reason that is said: "… (--timeout)". The code is 75.
+  void expire(const std::string& why);
+  /// Sends a signal to one task's process group, if it runs.
+  void signal(const cluster::TaskId& task, int number);
+  /// SIGKILL for all.
+  void kill();
+  bool ended() const { return ended_; }
+  GroupEnd end() const { return end_; }
+  /// Names of the tasks that run.
+  std::vector<std::string> running() const;
+
+ private:
+  struct Task;
+  struct Failure {
+    Task* task;
+    process::ExitStatus status;
+    std::string message;  // of the task's own file
+    double time;
+  };
+  Result<void> start_task(Task& task);
+  void on_exit(Task& task);
+  void on_failure(Failure failure);
+  void decide();
+  void start_again_later(const std::string& failure, Duration wait, bool counts);
+  void start_again();
+  Failure note(Task& task, const process::ExitStatus& status);
+  void end_all(int number, Duration grace);
+  void check_end();
+  void leave_behind();
+  void conclude();
+  void conclude(GroupEnd end);
+
+  process::EventLoop& loop_;
+  OutputRelay& relay_;
+  ErrorFiles files_;
+  TaskGroupOptions options_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::function<void(const std::string&)> say_;
+  std::optional<Failure> cause_;
+  std::optional<Failure> earliest_;  // by the time that the tasks' own files state
+  std::optional<Restarts> restarts_;
+  std::optional<Clock::time_point> restart_at_;  // set from a failure to the next start
+  int generation_ = 0;
+  GroupEnd end_;
+  bool ending_ = false;
+  bool ended_ = false;
+  bool expired_ = false;
+  bool cut_short_ = false;  // a signal came between a failure and the next start
+  int stops_ = 0;           // signals that asked for the end
+  int asked_signal_ = 0;    // the first of them
+  process::EventLoop::TimerId decide_timer_ = 0, kill_timer_ = 0, check_timer_ = 0, restart_timer_ = 0;
+};
+
+}  // namespace tfd::launch

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/launch/members.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "tfd/base/text.hpp"
+#include "tfd/cluster/formats.hpp"
+
+namespace tfd::launch {
+namespace {
+
+/// All that a launcher says: an outer one's (srun, torchrun, tfd-launch) would contradict ours.
+constexpr std::array<std::string_view, 21> kSaid{"RANK",
+                                                 "WORLD_SIZE",
+                                                 "LOCAL_RANK",
+                                                 "LOCAL_WORLD_SIZE",
+                                                 "GROUP_RANK",
+                                                 "GROUP_WORLD_SIZE",
+                                                 "MASTER_ADDR",
+                                                 "MASTER_PORT",
+                                                 "JAX_COORDINATOR_ADDRESS",
+                                                 "JAX_NUM_PROCESSES",
+                                                 "JAX_PROCESS_ID",
+                                                 "JAX_LOCAL_DEVICE_IDS",
+                                                 "TF_CONFIG",
+                                                 "TFD_TASK",
+                                                 "TFD_GENERATION",
+                                                 "TFD_RESTARTS",
+                                                 "TFD_RENDEZVOUS",
+                                                 "TFD_WORKERS",
+                                                 "TFD_ERROR_FILE",
+                                                 "TORCHELASTIC_ERROR_FILE",
+                                                 "TORCHELASTIC_RESTART_COUNT"};
+
+bool has_rank(const cluster::TaskId& id) { return id.job != "ps" && id.job != "evaluator"; }
+
+Result<void> check_job(const std::string& job) {
+  if (job.find('/') == std::string::npos && !job.starts_with('.')) return {};
+  return fail(Code::kInvalidArgument, "cluster.{}: the name of a job must be one of a file, too", printable(job));
+}
+
+Result<Environment> told(cluster::ClusterConfig config, const cluster::TaskId& id, const Environment& base) {
+  config.task = id;
+  Environment env = base;
+  for (const std::string_view name : kSaid) env.unset(name);
+  const auto add = [&env](const Environment& more) {
+    for (const auto& [name, value] : more.values()) env.set(name, value);
+  };
+  add(cluster::child_environment(config));
+  env.set("TFD_TASK", cluster::format_task(id));
+  if (!has_rank(id)) return env;
+  add(TFD_TRY(cluster::child_environment(config, cluster::Format::kPytorch)));
+  add(TFD_TRY(cluster::child_environment(config, cluster::Format::kJax)));
+  return env;
+}
+
+}  // namespace
+
+Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& lookup, const Environment& base) {
+  const std::vector<Placed> placed = TFD_TRY(place_members(config, lookup));
+  Members members;
+  for (const Placed& task : placed) {
+    TFD_TRY(check_job(task.id.job));
+    if (task.bind.host.empty()) continue;  // an evaluator without an address
+    Listener listener = TFD_TRY(reserve_port(task.bind));
+    set_port(config, task.id, listener.address.port);
+    members.reserved.push_back(std::move(listener));
+  }
+  for (const cluster::Task& task : config.cluster.tasks()) members.ranks += has_rank(task.id) ? 1 : 0;
+  for (const Placed& task : placed) {
+    Environment environment = TFD_TRY(told(config, task.id, base));
+    members.here.push_back({task.id, has_rank(task.id), std::move(environment)});
+  }
+  return members;
+}
+
+}  // namespace tfd::launch

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/launch/task_group.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/base/file.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/process/orphans.hpp"
+
+namespace tfd::launch {
+namespace {
+
+constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
+constexpr int kTryAgain = 75;
+constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
+constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
+constexpr auto kGroupCheck = std::chrono::milliseconds(20);
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// No event tells when the last process of a group ends, and the number isn't reused as long as one is left. Orphans
+/// of the group are our children (adopt_orphans()): the dead among them are reaped, for they count as members.
+bool group_lives(pid_t group) {
+  while (::waitpid(-group, nullptr, WNOHANG) > 0) {
+  }
+  return ::kill(-group, 0) == 0 || errno == EPERM;
+}
+
+/// "D", "S"; "?" where /proc doesn't tell.
+std::string state_of(pid_t pid) {
+  const auto text = load_file(fmt::format("/proc/{}/stat", pid), std::size_t{1} << 16);
+  const std::size_t after_name = text ? text->rfind(") ") : std::string::npos;
+  return after_name == std::string::npos ? "?" : text->substr(after_name + 2, 1);
+}
+
+Result<process::Fd> open_output(const std::string& path, bool is_first) {
+  process::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (is_first ? O_TRUNC : 0), 0666));
+  if (!file) return fail_errno(errno, fmt::format("cannot open {}", path));
+  return file;
+}
+
+}  // namespace
+
+struct TaskGroup::Task {
+  explicit Task(Member given) : member(std::move(given)), name(cluster::format_task(member.id)) {}
+  bool is_left() const { return child || group != 0; }
+
+  Member member;
+  std::string name;
+  std::optional<process::Child> child;
+  pid_t group = 0;  // after the child's end: its process group, if others of it are waited for
+  int pid = 0;      // of the last start
+  int starts = 0;
+};
+
+TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles files, TaskGroupOptions options,
+                     std::vector<Member> members, std::function<void(const std::string&)> say)
+    : loop_(loop), relay_(relay), files_(std::move(files)), options_(std::move(options)), say_(std::move(say)) {
+  for (Member& member : members) tasks_.push_back(std::make_unique<Task>(std::move(member)));
+}
+
+TaskGroup::~TaskGroup() {
+  kill();
+  for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_}) loop_.cancel(timer);
+  for (const auto& task : tasks_)
+    if (task->child) loop_.forget(task->child->pidfd());
+}
+
+Result<void> TaskGroup::start() {
+  TFD_TRY(process::adopt_orphans());
+  if (options_.max_failures && !restarts_) restarts_.emplace(*options_.max_failures, Clock::now());
+  for (const auto& task : tasks_) {
+    auto started = start_task(*task);
+    if (started) continue;
+    kill();
+    check_end();
+    return started;
+  }
+  return {};
+}
+
+Result<void> TaskGroup::start_task(Task& task) {
+  process::ChildOptions child{.argv = options_.command, .environment = task.member.environment};
+  OutputRelay::TaskEnds ends;
+  if (options_.output_directory.empty()) {
+    ends = TFD_TRY(relay_.open(task.name));
+  } else {
+    const std::string path = options_.output_directory + "/" + file_name_of(task.member.id);
+    ends.out = TFD_TRY(open_output(path + ".out", task.starts == 0));
+    ends.err = TFD_TRY(open_output(path + ".err", task.starts == 0));
+  }
+  child.stdout_fd = ends.out.get();
+  child.stderr_fd = ends.err.get();
+  files_.clear(task.member.id);
+  if (task.member.has_rank) {
+    child.environment.set("TFD_GENERATION", std::to_string(generation_));
+    child.environment.set("TFD_RESTARTS", std::to_string(task.starts));
+    child.environment.set("TFD_ERROR_FILE", files_.path_of(task.member.id));
+    child.environment.set("TORCHELASTIC_ERROR_FILE", files_.path_of(task.member.id));
+  }
+  task.child = TFD_TRY(process::Child::start(child));
+  task.pid = task.child->pid();
+  ++task.starts;
+  options_.log.info("{}: process {}", task.name, task.pid);
+  loop_.watch(task.child->pidfd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
+  return {};
+}
+
+void TaskGroup::on_exit(Task& task) {
+  const auto status = task.child->poll();
+  if (!status) return;
+  loop_.forget(task.child->pidfd());
+  relay_.task_ended(task.name);  // its last lines come before ours about it
+  task.child.reset();
+  options_.log.info("{} {}", task.name, describe_end(*status));
+  const bool has_failed = status->code != 0;
+  if ((has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
+  if (has_failed) on_failure(note(task, *status));
+  if (decide_timer_ != 0 && running().empty()) decide();
+  check_end();
+}
+
+/// Writes the task's error file, and keeps the earliest.
+TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status) {
+  TaskError own{task.name, status.code, "", host_name(), task.pid, status.signal, wall_seconds()};
+  TaskError error = files_.complete(task.member.id, own);
+  Failure failure{&task, status, error.message, error.time};
+  if (error.message.empty()) error.message = describe_end(status);
+  if (const auto saved = files_.save(task.member.id, error); !saved) say_(saved.error().message);
+  if (!earliest_ || failure.time < earliest_->time) earliest_ = failure;
+  return failure;
+}
+
+void TaskGroup::on_failure(Failure failure) {
+  if (ending_) {
+    // Where a signal asked for the end, the first to fail isn't ended by us.
+    if (cause_ || asked_signal_ == 0) return;
+    cause_ = std::move(failure);
+    if (cause_->status.signal != asked_signal_)
+      say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
+    return;
+  }
+  // Of those who end because another one is lost none is the cause, though one may be seen first.
+  const bool is_consequence = failure.status.code == kOthersLoss;
+  if (!cause_ || !is_consequence) cause_ = std::move(failure);
+  if (!is_consequence || running().empty()) return decide();
+  if (decide_timer_ == 0) decide_timer_ = loop_.at(Clock::now() + kCauseDelay, [this] { decide(); });
+}
+
+/// The cause is known: the others are ended.
+void TaskGroup::decide() {
+  loop_.cancel(std::exchange(decide_timer_, 0));
+  if (ending_) return;
+  std::string line = fmt::format("{} {}", cause_->task->name, describe_end(cause_->status));
+  if (!cause_->message.empty()) line += ": " + cause_->message;
+  if (restarts_) {
+    const bool counts = !Restarts::is_preemption(cause_->status);
+    if (const auto wait = restarts_->on_failure(Clock::now(), counts)) return start_again_later(line, *wait, counts);
+    const std::string count = counted(static_cast<std::uint64_t>(restarts_->count()), "failure");
+    line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(Restarts::kWindow),
+                        restarts_->count() == 1 ? "is" : "are", restarts_->most());
+  }
+  // As in any pipeline: who stops reading knows why the writers end.
+  if (cause_->status.signal != SIGPIPE || !relay_.has_lost_reader()) say_(line);
+  end_all(SIGTERM, options_.stop_grace);
+}
+
+/// A program that doesn't join a group by itself is started again as a whole at every change.
+void TaskGroup::start_again_later(const std::string& failure, Duration wait, bool counts) {
+  restart_at_ = Clock::now() + wait;
+  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait),
+                   counts ? fmt::format("failure {}, at most {}", restarts_->count(), restarts_->most())
+                          : std::string("a preemption, no failure")));
+  end_all(SIGTERM, options_.stop_grace);
+}
+
+void TaskGroup::start_again() {
+  restart_at_.reset();
+  restart_timer_ = 0;
+  cause_.reset();
+  earliest_.reset();
+  ending_ = false;
+  ++generation_;
+  const auto started = start();
+  if (started) return;
+  say_(started.error().message);
+  conclude({.code = process::exit_code_of_start_error(started.error())});
+}
+
+void TaskGroup::signal(const cluster::TaskId& task, int number) {
+  for (const auto& one : tasks_)
+    if (one->member.id == task && one->child) ::kill(-one->pid, number);
+}
+
+void TaskGroup::signal(int number) {
+  for (const auto& task : tasks_) {
+    const pid_t group = task->child ? task->child->pid() : task->group;
+    if (group != 0) ::kill(-group, number);
+  }
+}
+
+void TaskGroup::end_all(int number, Duration grace) {
+  ending_ = true;
+  signal(number);
+  signal(SIGCONT);  // a stopped one ends, too
+  loop_.cancel(kill_timer_);
+  kill_timer_ = loop_.at(Clock::now() + grace, [this] { kill(); });
+  check_end();
+}
+
+void TaskGroup::stop(int number) {
+  ++stops_;
+  if (ended_) return;
+  if (restart_at_) {  // all are ending, or have ended
+    restart_at_.reset();
+    loop_.cancel(restart_timer_);
+    asked_signal_ = number;
+    cut_short_ = true;
+    signal(number);
+    return check_end();
+  }
+  if (stops_ > 2 || (ending_ && asked_signal_ == 0)) return kill();
+  if (ending_) return signal(number);
+  asked_signal_ = number;
+  end_all(number, options_.grace);
+}
+
+void TaskGroup::expire(const std::string& why) {
+  if ((ending_ && !restart_at_) || ended_) return;
+  expired_ = true;
+  restart_at_.reset();
+  loop_.cancel(restart_timer_);
+  say_(why);
+  end_all(SIGTERM, options_.stop_grace);
+}
+
+void TaskGroup::kill() {
+  loop_.cancel(kill_timer_);
+  ending_ = true;
+  signal(SIGKILL);
+  kill_timer_ = loop_.at(Clock::now() + kUnkillable, [this] { leave_behind(); });
+}
+
+/// Gives up on processes that not even SIGKILL ends.
+void TaskGroup::leave_behind() {
+  for (const auto& task : tasks_) {
+    if (!task->is_left()) continue;
+    say_(fmt::format("{}: process {} (state {}) can't be killed and is left behind", task->name, task->pid,
+                     state_of(task->pid)));
+    if (task->child) {
+      loop_.forget(task->child->pidfd());
+      // Left, not destroyed: ~Child would wait for it.
+      [[maybe_unused]] const auto* left = std::make_unique<process::Child>(std::move(*task->child)).release();
+    }
+    task->child.reset();
+    task->group = 0;
+  }
+  conclude();
+}
+
+void TaskGroup::check_end() {
+  if (ended_) return;
+  bool lingers = false;
+  for (const auto& task : tasks_) {
+    if (task->child) return;
+    if (task->group != 0 && !group_lives(task->group)) task->group = 0;
+    lingers = lingers || task->group != 0;
+  }
+  if (decide_timer_ != 0) return;
+  if (!lingers) return conclude();
+  loop_.cancel(check_timer_);
+  check_timer_ = loop_.at(Clock::now() + kGroupCheck, [this] { check_end(); });
+}
+
+/// Nothing runs any more.
+void TaskGroup::conclude() {
+  loop_.cancel(kill_timer_);
+  if (cause_ && earliest_ && earliest_->task != cause_->task && !earliest_->message.empty())
+    say_(fmt::format("{} failed before that: {}", earliest_->task->name, earliest_->message));
+  earliest_.reset();  // it is said once
+  if (restart_at_) {
+    if (restart_timer_ == 0) restart_timer_ = loop_.at(*restart_at_, [this] { start_again(); });
+    return;
+  }
+  if (expired_) return conclude({.code = kTryAgain});
+  if (cut_short_) return conclude({.code = 128 + asked_signal_, .signal = asked_signal_});
+  if (!cause_) return conclude({.code = 0});
+  const bool by_signal = asked_signal_ != 0 && cause_->status.signal == asked_signal_;
+  conclude({.code = cause_->status.code, .signal = by_signal ? asked_signal_ : 0});
+}
+
+void TaskGroup::conclude(GroupEnd end) {
+  ended_ = true;
+  end_ = end;
+}
+
+std::vector<std::string> TaskGroup::running() const {
+  std::vector<std::string> names;
+  for (const auto& task : tasks_)
+    if (task->child) names.push_back(task->name);
+  return names;
+}
+
+}  // namespace tfd::launch

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-launch --workers MIN:MAX: a failure starts all again; faults on purpose.
+
+load launch
+setup() { launch_setup; }
+teardown() { launch_teardown; }
+
+@test "launch: with MIN:MAX a failure starts all tasks again, with the same indices, and doesn't count at the end" {
+  run -0 --separate-stderr tfd-launch -n 3 --workers 1:3 -- sh -c '
+    echo "$RANK of $WORLD_SIZE ($TFD_WORKERS): generation $TFD_GENERATION, restart $TFD_RESTARTS"
+    [ "$TFD_GENERATION$RANK" != 01 ] || exit 7
+    [ "$TFD_GENERATION" != 0 ] || exec sleep 60'
+  [ "$(sort <<<"$output")" = $'worker:0: 0 of 3 (1:3): generation 0, restart 0
+worker:0: 0 of 3 (1:3): generation 1, restart 1
+worker:1: 1 of 3 (1:3): generation 0, restart 0
+worker:1: 1 of 3 (1:3): generation 1, restart 1
+worker:2: 2 of 3 (1:3): generation 0, restart 0
+worker:2: 2 of 3 (1:3): generation 1, restart 1' ]
+  [ "$stderr" = "tfd-launch: worker:1 exited with 7; starting all again in 1s (failure 1, at most 3)" ]
+}
+
+@test "launch: ports stay the same from start to start, and files go on" {
+  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --output logs -- sh -c 'echo "$MASTER_PORT"; [ "$TFD_GENERATION" != 0 ] || exit 1'
+  [ "$(cat logs/*.out | sort -u | wc -l)" = 1 ]
+  [ "$(wc -l <logs/worker-0.out)" = 2 ]
+}
+
+@test "launch: too many failures end it with the code of the last, and it waits longer each time" {
+  run -9 --separate-stderr tfd-launch -n 2 --workers 1:2 --max-failures 2 -- sh -c '[ "$RANK" = 1 ] || exec sleep 60; exit 9'
+  [ "$stderr" = "tfd-launch: worker:1 exited with 9; starting all again in 1s (failure 1, at most 2)
+tfd-launch: worker:1 exited with 9; starting all again in 2s (failure 2, at most 2)
+tfd-launch: worker:1 exited with 9; 3 failures in 10m are too many (--max-failures 2)" ]
+}
+
+@test "launch: a preemption (75) isn't counted" {
+  run -0 --separate-stderr tfd-launch -n 1 --workers 1:1 --max-failures 0 -- sh -c '[ "$TFD_RESTARTS" = 1 ] || exit 75'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 75; starting all again in 1s (a preemption, no failure)" ]
+}
+
+@test "launch: a signal ends the wait for the next start" {
+  launch -n 2 --workers 1:2 -- sh -c 'echo >>starts; exit 3'
+  until_true grep -q 'starting all again in 2s' err
+  kill -TERM "$LAUNCHER"
+  launcher_ends 143
+  [ "$(wc -l <starts)" -le 4 ]
+}
+
+@test "launch: --timeout ends a group that is started again and again" {
+  run -75 --separate-stderr tfd-launch -n 1 --workers 1:1 --max-failures 9 --timeout 1500ms -- false
+  [[ $stderr == *$'\ntfd-launch: nothing still runs after 1s500ms (--timeout)' ]]
+}
+
+@test "launch: --workers says how many where nothing else does; a bound alone replaces nobody" {
+  run -0 --separate-stderr tfd-launch --workers 1:2 --no-prefix -- sh -c 'echo $WORLD_SIZE' </dev/null
+  [ "$output" = $'2\n2' ]
+  run -7 --separate-stderr tfd-launch -n 2 --workers 2 -- sh -c 'exit 7'
+  [[ $stderr != *again* ]]
+  run -64 tfd-launch -n 3 --workers 1:2 -- true
+  [ "$output" = "tfd-launch: --workers 1:2: there are 3 tasks with a rank, which is the most that there can be (see tfd-launch --help)" ]
+  run -64 tfd-launch -n 3 --workers 3:1 -- true
+  run -64 tfd-launch -n 3 --workers 1:2:3 -- true
+  run -64 tfd-launch -n 3 --max-failures 3 -- true
+  [ "$output" = "tfd-launch: --max-failures: nobody is replaced without --workers MIN:MAX (see tfd-launch --help)" ]
+}
+
+@test "launch: --fault kills, stops and continues tasks" {
+  run -137 --separate-stderr tfd-launch -n 2 --fault 'kill worker:1 after 200ms' -- sleep 60
+  [ "$stderr" = "tfd-launch: worker:1 was killed by SIGKILL" ]
+  run -143 --separate-stderr tfd-launch -n 2 --fault 'term worker:0 after 200ms' -- sleep 60
+  [ "$stderr" = "tfd-launch: worker:0 was killed by SIGTERM" ]
+  launch -n 1 --fault 'stop worker:0 after 300ms' --fault 'cont worker:0 after 3s' -- sh -c ': >up; while [ ! -e done ]; do sleep 0.05; done; echo over'
+  are_up up
+  task=$(pgrep -P "$LAUNCHER")
+  stopped() { grep -qs '^State:.T' "/proc/$task/status"; }
+  until_true stopped
+  : >done
+  [ ! -s out ]
+  launcher_ends 0
+  [ "$(cat out)" = "worker:0: over" ]
+}
+
+@test "launch: wrong faults are one line and 64" {
+  run -64 tfd-launch -n 2 --fault 'kill worker:2 after 1s' -- true
+  [ "$output" = "tfd-launch: --fault: no task worker:2 here, did you mean 'worker:0'? (see tfd-launch --help)" ]
+  run -64 tfd-launch -n 2 --fault 'kill worker:1 at step 7' -- true
+}

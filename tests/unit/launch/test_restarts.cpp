@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "tfd/launch/faults.hpp"
+#include "tfd/launch/restarts.hpp"
+
+using namespace std::chrono_literals;
+using namespace tfd;
+using namespace tfd::launch;
+
+TEST_CASE("restarts: the wait doubles to a minute, and begins anew after a minute without a failure") {
+  const Clock::time_point start{};
+  Restarts restarts(100, start);
+  Clock::time_point now = start;
+  std::string waits;
+  for (int i = 0; i < 8; ++i) waits += fmt::format("{} ", *restarts.on_failure(now += 1s, true) / 1s);
+  CHECK(waits == "1 2 4 8 16 32 60 60 ");
+  CHECK(*restarts.on_failure(now += 60s, true) == 1s);
+  CHECK(*restarts.on_failure(now += 59s, true) == 2s);
+}
+
+TEST_CASE("restarts: more failures than the limit within ten minutes are too many") {
+  const Clock::time_point start{};
+  Restarts restarts(2, start);
+  CHECK(restarts.on_failure(start + 1s, true));
+  CHECK(restarts.on_failure(start + 2s, true));
+  CHECK(restarts.on_failure(start + 3s, false));  // a preemption
+  CHECK(restarts.count() == 2);
+  CHECK(!restarts.on_failure(start + 4s, true));
+  CHECK(restarts.count() == 3);
+}
+
+TEST_CASE("restarts: what is ten minutes ago counts no more; none are borne with 0") {
+  const Clock::time_point start{};
+  Restarts restarts(1, start);
+  CHECK(restarts.on_failure(start + 1s, true));
+  CHECK(restarts.on_failure(start + 601s, true));
+  CHECK(!restarts.on_failure(start + 1200s, true));
+  CHECK(!Restarts(0, start).on_failure(start, true));
+}
+
+TEST_CASE("restarts: SIGTERM and 75 are preemptions") {
+  CHECK(Restarts::is_preemption({128 + SIGTERM, SIGTERM}));
+  CHECK(Restarts::is_preemption({75, 0}));
+  CHECK(!Restarts::is_preemption({128 + SIGKILL, SIGKILL}));
+  CHECK(!Restarts::is_preemption({1, 0}));
+}
+
+TEST_CASE("faults: kind, task and time; else what is wrong") {
+  const Fault fault = parse_fault("stop worker:1 after 1m30s").value();
+  CHECK(fault.signal == SIGSTOP);
+  CHECK(fault.task == cluster::TaskId{"worker", 1});
+  CHECK(fault.after == 90s);
+  CHECK(parse_fault("kil worker:1 after 1s").error().message ==
+        "'kil' is none of kill, stop, cont and term, did you mean 'kill'?");
+  CHECK(parse_fault("kill worker:1").error().message == "'kill worker:1' is no fault: such as kill worker:1 after 5s");
+  CHECK(!parse_fault("kill worker after 1s"));
+  CHECK(!parse_fault("kill worker:1 after soon"));
+  CHECK(!parse_fault(""));
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tfd-launch: one command as the tasks of a cluster.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "cluster_option.hpp"
+#include "launch/cluster.hpp"
+#include "launch/session.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/launch/faults.hpp"
+#include "tfd/launch/processors.hpp"
+
+namespace {
+
+using namespace tfd;
+
+struct Asked {
+  tool_launch::ClusterChoice cluster{.join = std::chrono::minutes(10)};
+  std::string output;
+  std::string error_directory;
+  bool no_prefix = false;
+  std::string workers;
+  std::optional<std::int64_t> max_failures;
+  std::vector<std::string> faults;
+  std::optional<Duration> timeout;
+  Duration grace = std::chrono::seconds(25);
+};
+
+std::vector<cli::Option> options(Asked& a) {
+  return {
+      {.names = "-n,--tasks",
+       .placeholder = "N",
+       .help = "Start N workers",
+       .target = &a.cluster.workers,
+       .shown_default = "the tasks of the spec that are on this host, else 1",
+       .least = 1,
+       .most = 4096},
+      {.names = "--jobs",
+       .placeholder = "JOB=N,…",
+       .help = "Start these tasks, such as chief=1,worker=2,evaluator=1",
+       .target = &a.cluster.jobs},
+      cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n or --jobs is given"),
+      {.names = "--workers",
+       .placeholder = "MIN[:MAX]",
+       .help = "How many tasks with a rank the group needs; with MIN:MAX all are started again when one fails",
+       .target = &a.workers},
+      {.names = "--max-failures",
+       .placeholder = "N",
+       .help = "With --workers MIN:MAX, give up after more failures than this in ten minutes",
+       .target = &a.max_failures,
+       .shown_default = "3",
+       .least = 0,
+       .most = 1'000'000},
+      {.names = "--output",
+       .placeholder = "DIR",
+       .help = "Write each task's output to files of DIR, worker-1.out and worker-1.err",
+       .target = &a.output},
+      {.names = "--no-prefix", .help = "Print lines without the names of tasks", .target = &a.no_prefix},
+      {.names = "--error-dir",
+       .placeholder = "DIR",
+       .help = "Write a JSON file for each task that fails",
+       .target = &a.error_directory},
+      {.names = "--timeout",
+       .placeholder = "DUR",
+       .help = "End the tasks after this time",
+       .target = &a.timeout,
+       .shown_default = "none"},
+      {.names = "--join", .placeholder = "DUR", .help = "How long to wait for the spec", .target = &a.cluster.join},
+      {.names = "--grace",
+       .placeholder = "DUR",
+       .help = "How long tasks may take to end after a signal to tfd-launch before they are killed",
+       .target = &a.grace},
+      {.names = "--fault",
+       .placeholder = "'KIND JOB:I after DUR'",
+       .help = "For tests, send a task a signal: kill, stop, cont or term, such as 'kill worker:1 after 5s'; may be "
+               "repeated",
+       .target = &a.faults},
+  };
+}
+
+/// --workers: MIN and MAX.
+struct Bounds {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  bool is_elastic = false;  // both were given: who fails is replaced
+};
+
+Result<std::optional<Bounds>> parse_bounds(const Asked& asked) {
+  constexpr std::int64_t kMost = 4096;
+  if (asked.workers.empty()) {
+    if (asked.max_failures) return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX");
+    return std::nullopt;
+  }
+  const std::vector<std::string> ends = split(asked.workers, ':');
+  if (ends.size() > 2) return fail(Code::kUsage, "--workers: '{}' is not MIN or MIN:MAX", printable(asked.workers));
+  Bounds bounds{.is_elastic = ends.size() == 2};
+  bounds.least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, kMost), "--workers"));
+  bounds.most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), bounds.least, kMost), "--workers"));
+  if (asked.max_failures && !bounds.is_elastic)
+    return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX");
+  return bounds;
+}
+
+Result<std::vector<launch::Fault>> parse_faults(const Asked& asked, const launch::Members& members) {
+  std::vector<launch::Fault> faults;
+  std::vector<std::string> names;
+  for (const launch::Member& member : members.here) names.push_back(cluster::format_task(member.id));
+  for (const std::string& text : asked.faults) {
+    const launch::Fault fault = TFD_TRY(cli::as_usage(launch::parse_fault(text), "--fault"));
+    const std::string name = cluster::format_task(fault.task);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return fail(Code::kUsage, "--fault: no task {} here{}", printable(name), did_you_mean(name, names));
+    faults.push_back(fault);
+  }
+  return faults;
+}
+
+Result<void> make_directory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return fail_errno(error.value(), fmt::format("cannot make the directory {}", path));
+  return {};
+}
+
+Result<int> run(const Asked& asked, cli::Io& io) {
+  if (io.command.empty()) return fail(Code::kUsage, "a command is missing: -- CMD [ARG…]");
+  const auto bounds = TFD_TRY(parse_bounds(asked));
+  tool_launch::ClusterChoice choice = asked.cluster;
+  if (bounds) choice.fallback = static_cast<int>(bounds->most);
+  auto config = TFD_TRY(tool_launch::find_cluster(choice, io));
+  const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
+  const int here = static_cast<int>(TFD_TRY(launch::place_members(config, lookup)).size());
+  launch::Members members =
+      TFD_TRY(launch::plan_members(std::move(config), lookup, launch::shared_environment(io.env, here)));
+  if (bounds && bounds->most != members.ranks)
+    return fail(Code::kUsage, "--workers {}: there are {} with a rank, which is the most that there can be",
+                asked.workers, counted(static_cast<std::uint64_t>(members.ranks), "task"));
+  for (launch::Member& member : members.here)
+    if (member.has_rank) member.environment.set("TFD_WORKERS", bounds ? asked.workers : std::to_string(members.ranks));
+  if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
+  const auto faults = TFD_TRY(parse_faults(asked, members));
+  tool_launch::SessionOptions options{.prefixed = !asked.no_prefix,
+                                      .error_directory = asked.error_directory,
+                                      .timeout = asked.timeout,
+                                      .faults = faults};
+  options.group.command = io.command;
+  options.group.output_directory = asked.output;
+  options.group.grace = asked.grace;
+  if (bounds && bounds->is_elastic) options.group.max_failures = static_cast<int>(asked.max_failures.value_or(3));
+  options.group.log = io.log.for_room("launch");
+  return tool_launch::run_session(std::move(options), std::move(members), io);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Asked asked;
+  return cli::run_tool(
+      {.name = "tfd-launch",
+       .summary = "start a command once for each task of a cluster on this host",
+       .options = options(asked),
+       .examples = {{"tfd-launch -n 4 -- python train.py",
+                     "four processes that find each other: torch, JAX, TensorFlow"},
+                    {"tfd-launch --jobs chief=1,worker=2 --output logs -- ./train", "output in files, one per task"},
+                    {"tfd-resolve slurm | tfd-launch -- ./train", "this host's tasks of a spec"}},
+       .takes_command = true,
+       .ignores_sigpipe = true,
+       .group = "cluster",
+       .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"},
+                       {"PJRT_NPROC", "XLA's threads in each task; else the processors divided by the tasks"},
+                       {"TMPDIR", "Where tasks write about their errors, without --error-dir"}},
+       .run_raw = [&](cli::Io& io) { return run(asked, io); }},
+      argc, argv);
+}
