@@ -16,7 +16,6 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
-constexpr Duration kForOthers = std::chrono::seconds(2);  // for others, once one worker is ready or unusable, at most
 constexpr Duration kQuiet = std::chrono::seconds(5);
 constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // poll interval for workers that are up
 
@@ -87,7 +86,7 @@ Coordinator::~Coordinator() {
   {
     const MutexLock lock(mutex_);
     closing_ = true;
-    for (Worker& worker : workers_) ++worker.generation;  // callbacks during the endpoint's destruction are ignored
+    workers_.ignore_answers();  // callbacks during the endpoint's destruction are ignored
   }
   if (sessions_ && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
   owned_endpoint_.reset();  // no callback runs after this
@@ -117,9 +116,9 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
     if (task.id.job == "ps") {
       servers_.push_back({name, task.address});
     } else {
-      Worker& worker = workers_.add(name, Window(options_.window));
-      worker.address = task.address;
-      if (const auto data = options_.data.of.find(name); data != options_.data.of.end()) worker.data = data->second;
+      const auto data = options_.data.of.find(name);
+      workers_.add(name, Window(options_.window), task.address,
+                   data == options_.data.of.end() ? DataProgress() : data->second);
     }
   }
   closures_.set_servers(servers_.size());
@@ -143,9 +142,7 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   endpoint_ = owned_endpoint_.get();
   {
     const MutexLock lock(mutex_);
-    for (Worker& worker : workers_)
-      worker.client = std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, worker.address),
-                                                           worker.name);
+    for (std::size_t i = 0; i < workers_.size(); ++i) connect_worker(i);
   }
   const bool has_copies = std::ranges::find(program_.variables, variable::Synchronization::kOnRead,
                                             &program::VariableDef::synchronization) != program_.variables.end();
@@ -174,16 +171,14 @@ void Coordinator::share_steps() {
   const MutexLock lock(mutex_);
   std::int64_t left = options_.data.shared_steps;
   if (adopted_) left += adopted_->step - static_cast<std::int64_t>(adopted_->unfinished.size()) - options_.adopt->from;
-  const auto count = static_cast<std::int64_t>(workers_.size());
-  for (std::int64_t i = 0; i < count; ++i)
-    workers_[static_cast<std::size_t>(i)].data.steps += left / count + (i < left % count ? 1 : 0);
+  workers_.share_steps(left);
 }
 
 std::map<std::string, DataProgress> Coordinator::data_progress() const {
   const MutexLock lock(mutex_);
   std::map<std::string, DataProgress> out;
   for (const Worker& worker : workers_)
-    if (!worker.has_left) out.emplace(worker.name, worker.data);
+    if (!worker.has_left()) out.emplace(worker.name(), worker.data());
   return out;
 }
 
@@ -191,10 +186,7 @@ std::map<std::string, DataProgress> Coordinator::data_progress() const {
 // others are compared with it later.
 Result<int> Coordinator::find_replicas(Deadline deadline) {
   const auto find_up = [this]() TFD_REQUIRES(mutex_) -> const Worker* {
-    const auto is_up = [this](const Worker& worker) {
-      return endpoint_->state(worker.client->peer()) == transport::PeerState::kUp;
-    };
-    const auto found = std::ranges::find_if(workers_, is_up);
+    const auto found = std::ranges::find_if(workers_, [this](const Worker& worker) { return is_up(worker); });
     return found == workers_.end() ? nullptr : &*found;
   };
   for (;;) {
@@ -205,7 +197,7 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
       if (workers_.any_unusable()) return fail(workers_.describe_unusable());
     }
     if (up == nullptr) return fail(no_worker("a worker"));
-    const auto status = ask<task::TaskStatus>([&](auto done) { up->client->status(deadline, std::move(done)); });
+    const auto status = ask<task::TaskStatus>([&](auto done) { up->client().status(deadline, std::move(done)); });
     if (status) return status->replicas;
     if (status.error().code != Code::kUnavailable || deadline.expired()) return fail(status.error());
   }
@@ -228,22 +220,18 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   if (fatal_) return fail(*fatal_);
   if (workers_.any_was_ready()) {
     // The others' numbers of replicas, which must be equal, are known before they have compiled.
-    const auto all_said = [this]() TFD_REQUIRES(mutex_) {
-      return std::ranges::none_of(workers_, [](const Worker& worker) {
-        return worker.state() == WorkerState::kLoading && worker.replicas == 0;
-      });
-    };
     if (!sessions_)
-      lock.wait(changed_, Deadline::after(kForOthers), [&]() TFD_REQUIRES(mutex_) { return fatal_ || all_said(); });
+      lock.wait(changed_, Deadline::after(WorkerPool::kForOthers),
+                [this]() TFD_REQUIRES(mutex_) { return fatal_ || workers_.are_replicas_known(); });
     // The others are expected soon, unless they take much longer than the first one.
     const auto all_ready = [this]()
                                TFD_REQUIRES(mutex_) { return workers_.count(WorkerState::kReady) == workers_.size(); };
-    lock.wait(changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, kForOthers)),
+    lock.wait(changed_, Deadline::after(std::min<Duration>((Clock::now() - begun) / 2, WorkerPool::kForOthers)),
               [&]() TFD_REQUIRES(mutex_) { return fatal_ || all_ready(); });
     if (fatal_) return fail(*fatal_);
     for (const Worker& worker : workers_)
-      if (worker.load_error)
-        options_.log.warning("{} can't be used, going on without it: {}", worker.name, worker.load_error->message);
+      if (worker.load_error())
+        options_.log.warning("{} can't be used, going on without it: {}", worker.name(), worker.load_error()->message);
     return {};
   }
   if (workers_.any_unusable()) return fail(workers_.describe_unusable());
@@ -274,22 +262,19 @@ void Coordinator::wait_for_others(Deadline deadline, const Ready& ready) {
   }
 }
 
-// True if no usable worker remains: each one that is up has an error, and the others had a moment to connect.
+bool Coordinator::is_up(const Worker& worker) const {
+  return endpoint_->state(worker.client().peer()) == transport::PeerState::kUp;
+}
+
 bool Coordinator::are_all_unusable() const {
-  if (!workers_.any_unusable()) return false;
-  const bool is_early = Clock::now() - workers_.unusable_since() < kForOthers;
-  return std::ranges::all_of(workers_, [&](const Worker& worker) {
-    if (worker.load_error || worker.has_left) return true;
-    const bool is_at_work = worker.state() == WorkerState::kLoading || worker.state() == WorkerState::kWaiting;
-    return !is_at_work && !is_early && endpoint_->state(worker.client->peer()) != transport::PeerState::kUp;
-  });
+  return workers_.are_all_unusable(Clock::now(), [this](const Worker& worker) { return is_up(worker); });
 }
 
 std::string Coordinator::whom_it_waits_for(const std::string& waiting) const {
   std::vector<transport::PeerId> peers;
   {
     const MutexLock lock(mutex_);
-    for (const Worker& worker : workers_) peers.push_back(worker.client->peer());
+    for (const Worker& worker : workers_) peers.push_back(worker.client().peer());
   }
   auto up = endpoint_->wait_up(peers, Deadline::after(Duration::zero()));  // names each one's reason
   return up ? "waiting for " + waiting : up.error().message;
@@ -387,8 +372,7 @@ Result<PerWorkerDataset> Coordinator::create_per_worker_dataset(const std::strin
     std::vector<std::pair<std::size_t, std::uint64_t>> ready;
     {
       const MutexLock inner(mutex_);
-      for (std::size_t i = 0; i < workers_.size(); ++i)
-        if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
+      ready = workers_.ready_ones();
     }
     for (const auto& [index, generation] : ready) make_iterators(index, generation);
   });
@@ -447,12 +431,12 @@ std::size_t Coordinator::windows() const {
 
 int Coordinator::num_replicas_in_sync() const {
   const MutexLock lock(mutex_);
-  return replicas_;
+  return workers_.replicas();
 }
 
 ParameterServerStrategyV2 Coordinator::strategy() const {
   const MutexLock lock(mutex_);
-  return {config_, replicas_, placement_};
+  return {config_, workers_.replicas(), placement_};
 }
 
 }  // namespace tfd::coordinator

@@ -16,12 +16,7 @@ void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
   client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
                                 [this, index, generation](Result<int> slots) {
                                   if (!slots) return load_failed(index, generation, std::move(slots).error());
-                                  {
-                                    const MutexLock lock(mutex_);
-                                    if (workers_[index].generation != generation) return;
-                                    workers_.set_window(index, sessions_->window(*slots));
-                                  }
-                                  worker_ready(index);
+                                  worker_ready(index, generation, sessions_->window(*slots));
                                 });
 }
 
@@ -30,8 +25,7 @@ void Coordinator::renew_sessions() {
   std::vector<std::pair<std::size_t, std::uint64_t>> ready;
   {
     const MutexLock lock(mutex_);
-    for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (workers_[i].is_ready()) ready.emplace_back(i, workers_[i].generation);
+    ready = workers_.ready_ones();
   }
   for (const auto& [index, generation] : ready)  // a worker that lost its session reports it at the next command
     client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
@@ -53,8 +47,8 @@ void Coordinator::end_sessions(Deadline deadline) {
   std::vector<task::WorkerClient*> up;
   {
     const MutexLock lock(mutex_);
-    for (Worker& worker : workers_)
-      if (endpoint_->state(worker.client->peer()) == transport::PeerState::kUp) up.push_back(worker.client.get());
+    for (const Worker& worker : workers_)
+      if (endpoint_->state(worker.client().peer()) == transport::PeerState::kUp) up.push_back(&worker.client());
   }
   (void)task::gather<void>(up.size(),
                            [&](std::size_t i, auto done) { up[i]->end_session(epoch_, deadline, std::move(done)); });

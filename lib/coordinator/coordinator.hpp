@@ -93,6 +93,7 @@ class Coordinator final : public ClusterCoordinator {
   void share_steps();
   template <class Ready>
   void wait_for_others(Deadline deadline, const Ready& ready) TFD_EXCLUDES(mutex_);
+  bool is_up(const Worker& worker) const;
   bool are_all_unusable() const TFD_REQUIRES(mutex_);
   Error no_worker(const std::string& waiting) const;
   std::string whom_it_waits_for(const std::string& waiting) const;
@@ -101,8 +102,8 @@ class Coordinator final : public ClusterCoordinator {
   // Workers, on the I/O thread. Unchecked, since that thread alone adds them, and changes a client: under the lock,
   // under which other threads read them.
   std::size_t count_workers() const TFD_UNCHECKED_THREADS { return workers_.size(); }
-  const std::string& name_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].name; }
-  task::WorkerClient& client_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return *workers_[worker].client; }
+  const std::string& name_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].name(); }
+  task::WorkerClient& client_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].client(); }
 
   // dispatch.cpp: on the I/O thread
   void post_dispatch() TFD_REQUIRES(mutex_);
@@ -132,14 +133,12 @@ class Coordinator final : public ClusterCoordinator {
   void worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                    bool died = true, bool is_unfit = false);
   void ask_what_it_does(std::size_t index, std::uint64_t generation);
-  bool is_loading(std::size_t index, std::uint64_t generation) const TFD_REQUIRES(mutex_);
   void load_worker(std::size_t index, std::uint64_t generation);
   void on_replicas_known(std::size_t index, std::uint64_t generation, int replicas);
-  std::optional<Error> check_replicas(const Worker& worker) const TFD_REQUIRES(mutex_);
   void load_failed(std::size_t index, std::uint64_t generation, Error error);
   void make_iterators(std::size_t index, std::uint64_t generation);
   void iterator_made(std::size_t index, std::uint64_t generation, std::uint64_t number, Result<void> made);
-  void worker_ready(std::size_t index);
+  void worker_ready(std::size_t index, std::uint64_t generation, Window window);
   void retry_worker_after(std::size_t index, Duration pause);
   void server_reported(std::size_t index, std::uint64_t generation, const Error& error);
   void server_checked(std::size_t index, std::uint64_t generation, std::size_t server, const Error& error,
@@ -156,7 +155,7 @@ class Coordinator final : public ClusterCoordinator {
   // membership.cpp
   Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
   MembershipChange change_workers(const std::map<std::string, std::string>& addresses);  // on the I/O thread
-  void connect_worker(Worker& worker, const std::string& address) TFD_REQUIRES(mutex_);  // on the I/O thread
+  void connect_worker(std::size_t index) TFD_REQUIRES(mutex_);                           // on the I/O thread
 
   // commands.cpp: on the I/O thread, but end_sessions()
   void open_session(std::size_t index, std::uint64_t generation);
@@ -218,7 +217,6 @@ class Coordinator final : public ClusterCoordinator {
   std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);              // loss of a parameter server: fails all requests
   std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers
   bool evaluates_no_more_ TFD_GUARDED_BY(mutex_) = false;
-  int replicas_ TFD_GUARDED_BY(mutex_) = 1;  // of each worker
   // A task refused us: it may belong to a newer coordinator, so tasks aren't shut down.
   bool fenced_ TFD_GUARDED_BY(mutex_) = false;
   bool dispatch_posted_ TFD_GUARDED_BY(mutex_) = false;

@@ -75,26 +75,25 @@ void Dispatcher::assign(WorkerPool::Share share, Clock::time_point now, std::vec
     if (!index) return;
     const ClosurePtr& closure = closures_.take();
     workers_.give(*index, closure->id, closure->runs_alone, now);
-    taken.push_back({*index, workers_[*index].generation, closure});
+    taken.push_back({*index, workers_[*index].generation(), closure});
   }
 }
 
 bool Dispatcher::holds(const Assignment& one) const {
   const Worker& worker = workers_[one.worker];
-  return worker.generation == one.generation && worker.held().contains(one.closure->id);
+  return worker.generation() == one.generation && worker.held().contains(one.closure->id);
 }
 
 bool Dispatcher::finish(const Assignment& one, Result<task::ClosureOutcome> outcome, Clock::time_point now) {
   if (!holds(one)) return false;
-  Worker& worker = workers_[one.worker];
+  const bool is_step = outcome.has_value() && !one.closure->command && !one.closure->call.closure;
   workers_.take_back(one.worker, one.closure->id);
-  workers_.answered(one.worker, now);
+  workers_.answered(one.worker, is_step, now);
   if (outcome) {
-    if (!one.closure->command && !one.closure->call.closure) ++worker.data.steps;
     closures_.complete(one.closure, std::move(*outcome));
   } else {
     Error error = std::move(outcome).error();
-    if (error.task.empty()) error.task = worker.name;
+    if (error.task.empty()) error.task = workers_[one.worker].name();
     closures_.fail(one.closure, std::move(error));
   }
   return true;
@@ -108,13 +107,13 @@ ClosurePtr Dispatcher::put_back(const Assignment& one, const Error& why) {
 
 std::optional<ClosurePtr> Dispatcher::returned(const Assignment& one, Clock::time_point now) {
   if (!holds(one)) return std::nullopt;
-  workers_[one.worker].since = now;
+  workers_.heard_from(one.worker, now);
   const Error none{Code::kCancelled, "its worker dropped it", {}};
   return put_back(one, closures_.error().value_or(none));
 }
 
 Dispatcher::Loss Dispatcher::lose(std::size_t index, bool died) {
-  const std::string& worker = workers_[index].name;
+  const std::string& worker = workers_[index].name();
   const auto started = died ? started_by(workers_[index], closures_) : StartedClosures();
   const std::vector<ClosureId> held = workers_.take_all(index);
   const Error meanwhile{Code::kCancelled, "its worker was lost meanwhile", {}};
@@ -163,25 +162,22 @@ Dispatcher::Rebalance Dispatcher::rebalance(const Evaluation* evaluation, Clock:
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (evaluation == nullptr || !evaluation->runs_on(i)) idle += workers_.room_at(i);
   for (std::size_t i = 0; i < workers_.size() && idle > 0; ++i) {
-    Worker& worker = workers_[i];
+    const Worker& worker = workers_[i];
     const std::size_t runs = worker.window().at_once();
-    if (!worker.is_ready() || worker.gives_back || worker.held().size() <= runs) continue;
-    if (now - worker.since < rules_.balance_after) {
+    if (!worker.is_ready() || worker.gives_back() || worker.held().size() <= runs) continue;
+    if (now - worker.since() < rules_.balance_after) {
       out.must_wait = true;
       continue;
     }
     const std::size_t waiting = worker.held().size() - runs;
     const std::size_t count = waiting - waiting / (idle + 1);  // equal shares
     idle -= std::min(idle, count);
-    worker.gives_back = true;
-    out.requests.push_back({i, worker.generation, count});
+    workers_.asked_back(i);
+    out.requests.push_back({i, worker.generation(), count});
   }
   return out;
 }
 
-void Dispatcher::request_answered(const Request& request) {
-  Worker& worker = workers_[request.worker];
-  if (worker.generation == request.generation) worker.gives_back = false;
-}
+void Dispatcher::request_answered(const Request& request) { workers_.gave_back(request.worker, request.generation); }
 
 }  // namespace tfd::coordinator

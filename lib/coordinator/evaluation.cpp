@@ -108,7 +108,7 @@ void Coordinator::dispatch_evaluation() {
     evaluation = evaluation_;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
       if (!workers_[i].is_ready() || workers_[i].is_paused()) continue;
-      if (const auto part = evaluation->take_part(i)) parts.push_back({*part, i, workers_[i].generation});
+      if (const auto part = evaluation->take_part(i)) parts.push_back({*part, i, workers_[i].generation()});
     }
   }
   const Evaluation::Pass& pass = evaluation->pass();
@@ -127,17 +127,16 @@ void Coordinator::evaluated(const std::shared_ptr<Evaluation>& evaluation, std::
   const bool of_server = unavailable && is_server(metrics.error().task);
   {
     const MutexLock lock(mutex_);
-    if (workers_[worker].generation != generation || !evaluation->is_running(part)) return;  // done again elsewhere
+    if (workers_[worker].generation() != generation || !evaluation->is_running(part)) return;  // done again elsewhere
     if (of_server) evaluation->return_part(worker);
     if (!unavailable) {
-      workers_[worker].since = Clock::now();
-      workers_[worker].server_trouble_since = {};
+      workers_.evaluated(worker, Clock::now());
       stall_.progressed();
       if (metrics) {
         evaluation->finish_part(part, std::move(*metrics));
       } else {
         Error error = metrics.error();
-        if (error.task.empty()) error.task = workers_[worker].name;
+        if (error.task.empty()) error.task = workers_[worker].name();
         evaluation->fail_part(part, std::move(error));
       }
       changed_.notify_all();

@@ -22,7 +22,7 @@ void Coordinator::send_fences_and_drops() {
     if (const auto drop = closures_.take_drop(); drop && !sessions_) {
       below = *drop;
       for (const Worker& worker : workers_)
-        if (!worker.held().empty()) workers.push_back(worker.client.get());
+        if (!worker.held().empty()) workers.push_back(&worker.client());
     }
   }
   for (task::WorkerClient* worker : workers)

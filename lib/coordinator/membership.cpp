@@ -65,13 +65,10 @@ Result<void> Coordinator::check_servers(const std::map<std::string, std::string>
   return {};
 }
 
-void Coordinator::connect_worker(Worker& worker, const std::string& address) {
-  worker.address = address;
-  worker.has_left = false;
-  worker.since = Clock::now();
-  worker.reason = "not reached yet";
-  worker.client =
-      std::make_unique<task::WorkerClient>(*endpoint_, endpoint_->add_peer(worker.name, address), worker.name);
+void Coordinator::connect_worker(std::size_t index) {
+  const std::string& name = workers_[index].name();
+  workers_.connect(index, std::make_unique<task::WorkerClient>(
+                              *endpoint_, endpoint_->add_peer(name, workers_[index].address()), name));
 }
 
 MembershipChange Coordinator::change_workers(const std::map<std::string, std::string>& addresses) {
@@ -79,14 +76,15 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
   {
     const MutexLock lock(mutex_);
     difference = compare_members(workers_, addresses);
-    for (const std::size_t index : difference.left) workers_[index].has_left = true;
+    for (const std::size_t index : difference.left) workers_.leave(index);
   }
   MembershipChange change;
   for (const std::size_t index : difference.moved) {
     const std::string& name = change.moved.emplace_back(name_of(index));
     worker_lost(index, std::nullopt, "it moved to " + addresses.at(name), false);
     const MutexLock lock(mutex_);
-    connect_worker(workers_[index], addresses.at(name));
+    workers_.move_to(index, addresses.at(name), Clock::now());
+    connect_worker(index);
   }
   for (const std::size_t index : difference.left) {
     change.left.push_back(name_of(index));
@@ -95,12 +93,9 @@ MembershipChange Coordinator::change_workers(const std::map<std::string, std::st
   }
   for (const std::string& name : difference.joined) {
     const MutexLock lock(mutex_);
-    auto worker = std::ranges::find(workers_, name, &Worker::name);
-    if (worker == workers_.end()) {
-      workers_.add(name, Window(options_.window)).joined_later = true;
-      worker = std::prev(workers_.end());
-    }
-    connect_worker(*worker, addresses.at(name));
+    const std::size_t index = workers_.join(name, Window(options_.window));
+    workers_.move_to(index, addresses.at(name), Clock::now());
+    connect_worker(index);
   }
   change.joined = std::move(difference.joined);
   return change;

@@ -17,7 +17,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
     id = resources_.drop(number);
     if (!id) return;
     for (const Worker& worker : workers_)
-      if (worker.has_program) clients.push_back(worker.client.get());
+      if (worker.has_program()) clients.push_back(&worker.client());
   }
   for (task::WorkerClient* client : clients)
     client->drop_iterator(*id, Deadline::never(), [](const Result<void>&) {});  // a lost worker has lost it, too
@@ -25,9 +25,7 @@ void Coordinator::drop_iterators(std::uint64_t number) {
 
 // Shuffle stream of the iterators that the worker creates from now on.
 std::uint64_t Coordinator::shuffle_stream_of(const Worker& worker) const {
-  const auto task = cluster::parse_task(worker.name);
-  if (options_.same_shuffles || !task) return 0;
-  return data::shuffle_stream(static_cast<std::uint64_t>(task->index), 0, worker.data.returns);
+  return options_.same_shuffles ? 0 : worker.shuffle_stream();
 }
 
 Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::string& name) {
@@ -44,7 +42,7 @@ Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std:
     if (fatal_) return fail(*fatal_);
     gone = resources_.aborted(worker, variable);
     if (!resources_.is_there(variable, worker)) return fail(std::move(*gone));
-    client.emplace(*workers_[worker].client);
+    client.emplace(workers_[worker].client());
   }
   auto values =
       ask<std::vector<tensor::Tensor>>([&](auto done) { client->read({variable}, deadline, std::move(done)); });
@@ -67,7 +65,7 @@ Result<void> Coordinator::assign_on_workers(const std::string& variable, const t
     const MutexLock lock(mutex_);
     if (fatal_) return fail(*fatal_);
     for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (resources_.is_there(variable, i)) clients.push_back(*workers_[i].client);
+      if (resources_.is_there(variable, i)) clients.push_back(workers_[i].client());
   }
   auto answers = task::gather<void>(
       clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });

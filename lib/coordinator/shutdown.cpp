@@ -64,7 +64,7 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
   {
     const MutexLock lock(mutex_);
     for (const Worker& worker : workers_)
-      if (!worker.has_left) add_if_up(*worker.client);
+      if (!worker.has_left()) add_if_up(worker.client());
   }
   for (std::size_t i = 0; i < servers_.size(); ++i) add_if_up(ps_->task(i));
   std::vector<std::string> silent;

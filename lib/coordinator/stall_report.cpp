@@ -20,19 +20,19 @@ std::string describe_worker(const Worker& worker, bool evaluates, Clock::time_po
   };
   switch (worker.state()) {
     case WorkerState::kAway:
-      return fmt::format("{} (away for {}: {})", worker.name, ago(worker.since), worker.reason);
+      return fmt::format("{} (away for {}: {})", worker.name(), ago(worker.since()), worker.reason());
     case WorkerState::kWaiting:
-      return fmt::format("{} (up, waiting for the parameter servers)", worker.name);
+      return fmt::format("{} (up, waiting for the parameter servers)", worker.name());
     case WorkerState::kLoading:
-      return fmt::format("{} ({} for {})", worker.name,
-                         worker.occupied.empty() ? "loading the program" : worker.occupied, ago(worker.since));
+      return fmt::format("{} ({} for {})", worker.name(),
+                         worker.occupied().empty() ? "loading the program" : worker.occupied(), ago(worker.since()));
     case WorkerState::kReady:
       break;
   }
-  if (evaluates) return fmt::format("{} (evaluating, last answer {} ago)", worker.name, ago(worker.since));
+  if (evaluates) return fmt::format("{} (evaluating, last answer {} ago)", worker.name(), ago(worker.since()));
   if (worker.held().empty()) return {};
-  return fmt::format("{} (holds {}, last answer {} ago)", worker.name, counted(worker.held().size(), "closure"),
-                     ago(worker.since));
+  return fmt::format("{} (holds {}, last answer {} ago)", worker.name(), counted(worker.held().size(), "closure"),
+                     ago(worker.since()));
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ std::string describe_waiting(const WorkerPool& workers, const Evaluation* evalua
                              Clock::time_point now) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    if (workers[i].has_left) continue;
+    if (workers[i].has_left()) continue;
     std::string one = describe_worker(workers[i], evaluation != nullptr && evaluation->runs_on(i), now);
     if (!one.empty()) parts.push_back(std::move(one));
   }

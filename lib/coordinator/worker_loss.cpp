@@ -9,34 +9,19 @@
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {
-namespace {
-
-constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
-constexpr Duration kServerTrouble = std::chrono::seconds(15);  // for one worker that can't reach a parameter server
-
-}  // namespace
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
                               bool died, bool is_unfit) {
+  std::optional<WorkerPool::Lost> lost;
   Dispatcher::Loss loss;
   bool was_used = false;
-  Duration pause = kReconnectPause;
   {
     const MutexLock lock(mutex_);
-    Worker& worker = workers_[index];
-    if (worker.state() == WorkerState::kAway || (generation && worker.generation != *generation)) return;
-    ++worker.generation;
-    worker.gives_back = false;
-    was_used = worker.is_ready() && !closing_ && !fatal_;
+    lost = workers_.lose(index, generation, reason, is_unfit, Clock::now());
+    if (!lost) return;
+    was_used = lost->was_ready && !closing_ && !fatal_;
     loss = dispatcher_.lose(index, died);
-    workers_.become(index, WorkerState::kAway, Clock::now());
-    worker.replicas = 0;
-    if (std::exchange(worker.has_program, false)) worker.data = {0, worker.data.returns + 1};
-    worker.making_iterator = false;
     resources_.lose(index);
-    worker.reason = reason;
-    worker.occupied.clear();
-    if (is_unfit) pause = worker.take_backoff();
     if (evaluation_) evaluation_->return_part(index);
     announce_idle();
     changed_.notify_all();
@@ -55,7 +40,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
   call_back(loss.ended);
   dispatch();
   dispatch_evaluation();
-  retry_worker_after(index, pause);  // if only a request failed: it is still up, so no event will follow
+  retry_worker_after(index, lost->pause);
 }
 
 // Handles a worker's report that a parameter server is gone. If we can reach it, the problem is that worker's
@@ -66,11 +51,8 @@ void Coordinator::server_reported(std::size_t index, std::uint64_t generation, c
   bool passes = false;
   {
     const MutexLock lock(mutex_);
-    Worker& worker = workers_[index];
-    if (fatal_ || worker.generation != generation || worker.is_paused()) return;
-    workers_.set_paused(index, true);
+    if (fatal_ || !workers_.server_trouble(index, generation, Clock::now())) return;
     passes = health_.pass(error);  // for an evaluation: closures' reports were counted already
-    if (worker.server_trouble_since == Clock::time_point{}) worker.server_trouble_since = Clock::now();
   }
   if (options_.transient && !passes) return server_lost(servers_[server], error.message);
   if (passes) {
@@ -96,19 +78,17 @@ void Coordinator::server_checked(std::size_t index, std::uint64_t generation, st
   bool is_its_own = false;
   {
     const MutexLock lock(mutex_);
-    is_its_own = workers_[index].generation == generation &&
-                 Clock::now() - workers_[index].server_trouble_since > kServerTrouble;
+    is_its_own = workers_.is_its_own_trouble(index, generation, Clock::now());
   }
   if (is_its_own) return worker_lost(index, generation, error.message, false, true);
   resume_worker_soon(index, generation);
 }
 
 void Coordinator::resume_worker_soon(std::size_t index, std::uint64_t generation) {
-  endpoint_->post_at(Clock::now() + kReconnectPause, [this, index, generation] {
+  endpoint_->post_at(Clock::now() + WorkerPool::kReconnectPause, [this, index, generation] {
     {
       const MutexLock lock(mutex_);
-      if (workers_[index].generation != generation) return;
-      workers_.set_paused(index, false);
+      if (!workers_.resume(index, generation)) return;
     }
     dispatch();
     dispatch_evaluation();

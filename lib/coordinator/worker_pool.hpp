@@ -1,98 +1,23 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The workers of one coordinator: the state of each, and the choice of the next one to get a closure. Workers with room
-// are kept in two lists, so that an answer costs the same with one worker and with a thousand. No lock, clock of its
-// own or socket (a worker's client is only kept here). Private to the room. Thread rule: thread-compatible; the
-// coordinator's lock guards it. It grows on the I/O thread; references to workers stay valid.
+// The workers of one coordinator: the life of each, and the choice of the next one to get a closure. A state machine:
+// its owner sends what the transitions return. A transition that handles an answer names the generation of the worker
+// that was asked, and does nothing if it was lost meanwhile. Workers with room are kept in two lists, so that an answer
+// costs the same with one worker and with a thousand. No lock, clock of its own or socket. Private to the room. Thread
+// rule: thread-compatible; the coordinator's lock guards it. It grows on the I/O thread; references to workers stay
+// valid.
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "tfd/base/deadline.hpp"
-#include "tfd/coordinator/closure_queue.hpp"
-#include "tfd/coordinator/cluster_coordinator.hpp"
-#include "tfd/task/worker_client.hpp"
+#include "worker.hpp"
 
 namespace tfd::coordinator {
-
-enum class WorkerState {
-  kAway,     // connecting, lost, or unable to load the program
-  kWaiting,  // up, while the parameter servers aren't ready yet
-  kLoading,  // loading the program and creating iterators
-  kReady,
-};
-
-/// Number of closures that a worker should hold: about 20 ms of work, so that little has to be migrated and no worker
-/// idles.
-class Window {
- public:
-  explicit Window(std::size_t most) : most_(most), size_(std::min<std::size_t>(most, 8)) {}
-  /// Makes a window for a worker that runs `least` at a time, below which it would idle.
-  Window(std::size_t most, std::size_t least)
-      : most_(std::max(most, least)), least_(least), at_once_(least), size_(least) {}
-  std::size_t size() const { return size_; }
-  std::size_t at_once() const { return at_once_; }  // the rest wait at the worker
-  void idle() { counted_ = 0; }                     // idle time doesn't measure the worker's speed
-  void answered(Clock::time_point now);
-
- private:
-  std::size_t most_;
-  std::size_t least_ = 2;  // so that the next closure is there when one ends
-  std::size_t at_once_ = 1;
-  std::size_t size_;
-  std::uint64_t counted_ = 0;
-  Clock::time_point start_{};
-};
-
-class Worker {
- public:
-  std::string name;
-  std::string address;
-  std::unique_ptr<task::WorkerClient> client;
-  std::uint64_t generation = 0;  // grows with every loss: answers to what was asked before are ignored
-  transport::Incarnation incarnation = 0;
-  int replicas = 0;  // its number of replicas; 0: not known
-  bool has_program = false;
-  bool making_iterator = false;
-  bool gives_back = false;  // asked to return closures that haven't started
-  bool was_ready = false;
-  DataProgress data;                           // reset when it is lost with the program
-  Clock::time_point since{};                   // time of the last answer, or change of state
-  Clock::time_point server_trouble_since{};    // since when it can't reach a parameter server that is up
-  Duration backoff = std::chrono::seconds(1);  // until a retry after a failure
-  std::string reason = "not reached yet";      // why it is away
-  std::optional<Error> load_error = {};        // permanent error of this incarnation; until it is ready
-  std::string occupied;                        // while loading: its remaining work for an earlier coordinator
-  bool has_left = false;                       // not in the newest spec; it may return
-  bool joined_later = false;                   // by a newer spec
-
-  // State that decides whether it gets closures, changed by WorkerPool:
-  WorkerState state() const { return state_; }
-  bool is_ready() const { return state_ == WorkerState::kReady; }
-  bool is_paused() const { return paused_; }  // it couldn't reach a parameter server, which is being checked
-  const std::unordered_set<ClosureId>& held() const { return held_; }
-  const Window& window() const { return window_; }
-
-  /// Returns the pause before a retry, doubling each time.
-  Duration take_backoff() {
-    constexpr Duration kMost = std::chrono::seconds(30);
-    return std::exchange(backoff, std::min<Duration>(backoff * 2, kMost));
-  }
-
- private:
-  friend class WorkerPool;
-  WorkerState state_ = WorkerState::kAway;
-  bool paused_ = false;
-  bool runs_alone_ = false;  // its closure, if any, must run alone
-  std::unordered_set<ClosureId> held_;
-  Window window_{1};
-};
 
 /// Indices of workers, in their order.
 class WorkerList {
@@ -108,51 +33,132 @@ class WorkerList {
 
 class WorkerPool {
  public:
+  /// Time for others to come, once one worker is ready or unusable.
+  static constexpr Duration kForOthers = std::chrono::seconds(2);
+  /// Time until a worker that lost its connection, or a parameter server, is tried again.
+  static constexpr Duration kReconnectPause = std::chrono::milliseconds(100);
+
   // Container interface.
   std::size_t size() const { return workers_.size(); }
-  Worker& operator[](std::size_t index) { return workers_[index]; }
   const Worker& operator[](std::size_t index) const { return workers_[index]; }
-  auto begin() { return workers_.begin(); }
-  auto end() { return workers_.end(); }
   auto begin() const { return workers_.begin(); }
   auto end() const { return workers_.end(); }
-  /// Adds a worker, with the last index.
-  Worker& add(std::string name, Window window);
   std::size_t count(WorkerState state) const;
+  /// The worker of this name in the newest spec.
+  std::optional<std::size_t> find_member(const std::string& name) const;
+  /// Those that are ready, with their generations.
+  std::vector<std::pair<std::size_t, std::uint64_t>> ready_ones() const;
 
-  // Changes that affect which workers get closures.
-  void become(std::size_t index, WorkerState state, Clock::time_point now);
-  void set_paused(std::size_t index, bool paused);
-  void set_window(std::size_t index, Window window);
+  // Members of the cluster spec.
+  /// Adds a worker of the first spec, with the last index.
+  void add(std::string name, Window window, std::string address = {}, DataProgress data = {});
+  /// Adds a worker of a newer spec; returns its index, which is the former one if it had left.
+  std::size_t join(const std::string& name, Window window);
+  void leave(std::size_t index) { workers_[index].has_left_ = true; }
+  /// Records the address of a worker that joined or moved; connect() follows.
+  void move_to(std::size_t index, const std::string& address, Clock::time_point now);
+  void connect(std::size_t index, std::unique_ptr<task::WorkerClient> client);
+  /// Shares steps of unknown workers equally among all, for their positions in their data.
+  void share_steps(std::int64_t steps);
+
+  // Coming up, and loading the program.
+  /// True if another process runs at this address than the one whose loss isn't known yet: lose() it before up().
+  bool was_replaced(std::size_t index, transport::Incarnation incarnation) const;
+  /// Records that a worker is up. Returns its generation if it is to load the program: it was away, or waited for the
+  /// parameter servers, and these are ready.
+  std::optional<std::uint64_t> up(std::size_t index, transport::Incarnation incarnation, bool are_servers_ready,
+                                  Clock::time_point now);
+  bool is_loading_program(std::size_t index, std::uint64_t generation) const;
+  /// Records what keeps a worker from loading; false if it doesn't load any more.
+  bool occupied(std::size_t index, std::uint64_t generation, std::string what);
+  struct Mismatch {
+    Error error;
+    bool is_fatal;  // the cluster was wrong from the beginning; later, a worker that doesn't fit isn't used
+  };
+  /// Records a worker's number of replicas, which must be the others', and `copies`, that of variables with a copy per
+  /// replica, unless that is 0. Source: ParameterServerStrategyV2, whose workers must all have the same number of GPUs.
+  std::optional<Mismatch> replicas_known(std::size_t index, std::uint64_t generation, int replicas, int copies);
+  /// The number of replicas of each worker; 1 while none is known.
+  int replicas() const { return replicas_; }
+  /// True if every worker that is loading has told its number of replicas.
+  bool are_replicas_known() const;
+  /// Records that a worker has the program; false if it was lost meanwhile.
+  bool program_loaded(std::size_t index, std::uint64_t generation);
+  /// True if a worker may create its next iterator: it creates one at a time, from creates() to created().
+  bool may_create(std::size_t index, std::uint64_t generation) const;
+  void creates(std::size_t index) { workers_[index].is_creating_ = true; }
+  /// Records that the request was answered; false if the worker was lost meanwhile.
+  bool created(std::size_t index, std::uint64_t generation);
+  struct Ready {
+    bool is_back;  // it was ready before
+  };
+  /// Records that a worker has all that it needs; nullopt if it doesn't load (any more).
+  std::optional<Ready> ready(std::size_t index, std::uint64_t generation, Window window, Clock::time_point now);
+
+  // Failures.
+  struct Retry {
+    Duration pause;
+    bool may_pass;  // it can't be reached, or is stopping: its successor may be usable
+  };
+  /// Records that a worker couldn't load the program, or create what lives with it.
+  std::optional<Retry> load_failed(std::size_t index, std::uint64_t generation, Error error, Clock::time_point now);
+  /// Records a worker that refuses this coordinator: it has another key, or another version.
+  void refused(const std::string& name, const Error& error, Clock::time_point now);
+  struct Lost {
+    bool was_ready;
+    Duration pause;  // until it is tried again, if it is still up: no event follows then
+  };
+  /// Records a loss; nullopt if it is away already. `generation`: none for an event that isn't an answer. `is_unfit`:
+  /// it can be reached, but can't work. It still holds its closures: take_all().
+  std::optional<Lost> lose(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+                           bool is_unfit, Clock::time_point now);
+  /// Records that a worker couldn't reach a parameter server: it gets nothing until resume(). False if that is known.
+  bool server_trouble(std::size_t index, std::uint64_t generation, Clock::time_point now);
+  /// True if it has gone on for too long, while the server can be reached: the worker is the cause.
+  bool is_its_own_trouble(std::size_t index, std::uint64_t generation, Clock::time_point now) const;
+  bool resume(std::size_t index, std::uint64_t generation);
+  /// Ignores all answers to what was asked so far.
+  void ignore_answers();
+  void end_all();  // ignore_answers(), and no worker holds anything
+
+  // Closures.
+  enum class Share { kWhatRuns, kWindow };
+  /// Takes the next worker, round-robin, among those that hold less than their share; `alone`: among those that hold
+  /// nothing.
+  std::optional<std::size_t> take_turn(Share share, bool alone);
   void give(std::size_t index, ClosureId closure, bool runs_alone, Clock::time_point now);
   /// Takes a closure from a worker; false if it doesn't hold it (any more).
   bool take_back(std::size_t index, ClosureId closure);
   /// Takes all its closures, in their order.
   std::vector<ClosureId> take_all(std::size_t index);
-  /// Records an answer, which shows that the worker is alive.
-  void answered(std::size_t index, Clock::time_point now);
-  void end_all();  // no worker holds anything, and late answers are ignored
-
-  enum class Share { kWhatRuns, kWindow };
-  /// Takes the next worker, round-robin, among those that hold less than their share; `alone`: among those that hold
-  /// nothing.
-  std::optional<std::size_t> take_turn(Share share, bool alone);
+  /// Records the answer of a closure, which shows that the worker and its parameter servers are alive; `is_step`: it
+  /// was a step, for the worker's position in its data.
+  void answered(std::size_t index, bool is_step, Clock::time_point now);
+  /// Records an answer that shows only that the worker is alive.
+  void heard_from(std::size_t index, Clock::time_point now) { workers_[index].since_ = now; }
+  /// Records the answer of a part of an evaluation.
+  void evaluated(std::size_t index, Clock::time_point now);
   /// Number of further closures that the worker would run at once.
   std::size_t room_at(std::size_t index) const;
+  /// Records that a worker was asked to return closures, and that it has answered.
+  void asked_back(std::size_t index) { workers_[index].gives_back_ = true; }
+  void gave_back(std::size_t index, std::uint64_t generation);
 
-  // Whether the program can be run at all.
+  // Whether the program can be run at all. Errors of unusable workers count until the first worker is ready.
   bool any_was_ready() const { return any_was_ready_; }
-  void became_ready(std::size_t index);
-  /// Records an unusable worker; such errors count until the first worker is ready.
-  void cannot_use(std::size_t index, Error error, Clock::time_point now);
-  void may_do_again(std::size_t index);  // another process runs there now
   bool any_unusable() const { return !unusable_.empty(); }
-  Clock::time_point unusable_since() const { return unusable_since_; }
+  /// True if no usable worker remains: each one that `is_up(worker)` has an error, and the others had a moment to
+  /// connect.
+  template <class IsUp>
+  bool are_all_unusable(Clock::time_point now, const IsUp& is_up) const;
   /// The first error, with the number of workers that have it.
   Error describe_unusable() const;
 
  private:
   void list(std::size_t index);
+  void become(std::size_t index, WorkerState state, Clock::time_point now);
+  std::optional<Error> check_replicas(const Worker& worker, int copies) const;
+  void cannot_use(std::size_t index, Error error, Clock::time_point now);
 
   std::deque<Worker> workers_;
   WorkerList free_;                    // those that run less than they can at once
@@ -161,7 +167,19 @@ class WorkerPool {
   std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of the errors, until one is ready
   Clock::time_point unusable_since_{};
   bool any_was_ready_ = false;
+  int replicas_ = 1;
 };
+
+template <class IsUp>
+bool WorkerPool::are_all_unusable(Clock::time_point now, const IsUp& is_up) const {
+  if (unusable_.empty()) return false;
+  const bool is_early = now - unusable_since_ < kForOthers;
+  return std::ranges::all_of(workers_, [&](const Worker& worker) {
+    if (worker.load_error() || worker.has_left()) return true;
+    const bool is_at_work = worker.state() == WorkerState::kLoading || worker.state() == WorkerState::kWaiting;
+    return !is_at_work && !is_early && !is_up(worker);
+  });
+}
 
 /// Workers that a newer cluster spec changes, in their order, and those that join, by name.
 struct MembershipDifference {

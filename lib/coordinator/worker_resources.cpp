@@ -42,7 +42,7 @@ PerWorkerDataset WorkerResources::add(const std::string& dataset, std::uint64_t 
                         std::make_shared<const IteratorsHold>(link_, number)};
   iterators_.emplace(number, Iterators{number, made.id, dataset, made.hold});
   for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].has_program) requests_.put_for(i, number);  // other workers get all iterators with the program
+    if (workers_[i].has_program()) requests_.put_for(i, number);  // other workers get all iterators with the program
   return made;
 }
 
@@ -88,13 +88,21 @@ const WorkerResources::Iterators* WorkerResources::take_next(std::size_t worker)
   return nullptr;
 }
 
-void WorkerResources::made(std::uint64_t number, std::size_t worker) {
-  if (const auto found = iterators_.find(number); found != iterators_.end()) found->second.made_on.insert(worker);
-  refresh(worker);
-}
-
-void WorkerResources::fail(std::uint64_t number, Error error) {
-  if (const auto found = iterators_.find(number); found != iterators_.end()) found->second.error = std::move(error);
+WorkerResources::Creation WorkerResources::created(std::uint64_t number, std::size_t worker,
+                                                   const Result<void>& answer) {
+  const auto found = iterators_.find(number);
+  if (answer || answer.error().code == Code::kAlreadyExists) {
+    if (found != iterators_.end()) found->second.made_on.insert(worker);
+    refresh(worker);
+    return Creation::kMade;
+  }
+  if (answer.error().code == Code::kUnavailable) return Creation::kWorkerLost;
+  if (found == iterators_.end()) return Creation::kFailed;
+  if (!workers_[worker].is_ready()) return Creation::kWorkerUnfit;
+  Error error = answer.error();
+  if (error.task.empty()) error.task = workers_[worker].name();
+  found->second.error = std::move(error);
+  return Creation::kFailed;
 }
 
 void WorkerResources::lose(std::size_t worker) {
@@ -110,7 +118,7 @@ bool WorkerResources::is_there(const std::string& name, std::size_t worker) cons
 }
 
 Error WorkerResources::aborted(std::size_t worker, const std::string& name) const {
-  const std::string& task = workers_[worker].name;
+  const std::string& task = workers_[worker].name();
   return {Code::kCancelled,
           fmt::format("aborted: '{}' is gone with {}; it is created again when that worker returns", name, task), task};
 }
@@ -130,12 +138,12 @@ Result<std::vector<RemoteValue>> WorkerResources::values(const std::string& name
     values.back()->error = aborted(i, name);  // set once, before it is visible to others
     if (is_there(name, i))
       values.back()->become(ClosureState::kReady);
-    else if (workers_[i].was_ready)
+    else if (workers_[i].was_ready())
       values.back()->become(ClosureState::kAborted);
   }
   std::vector<RemoteValue> out;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!workers_[i].has_left) out.emplace_back(with_hold(values[i], hold));
+    if (!workers_[i].has_left()) out.emplace_back(with_hold(values[i], hold));
   return out;
 }
 

@@ -57,10 +57,14 @@ class WorkerResources {
   void begin(std::size_t worker);
   /// Takes the next iterators to create on a worker, in the order of their creation; nullptr: it has all.
   const Iterators* take_next(std::size_t worker);
-  /// Records what a worker has created.
-  void made(std::uint64_t number, std::size_t worker);
-  /// Records that a worker which is ready can't create them. No caller has them yet: their creation fails.
-  void fail(std::uint64_t number, Error error);
+  enum class Creation {
+    kMade,         // or there since before the connection was lost
+    kFailed,       // for good, if the worker is ready: no caller has them yet. Else they were dropped meanwhile.
+    kWorkerLost,   // it can't be reached
+    kWorkerUnfit,  // it is loading, and can't have what it must
+  };
+  /// Records a worker's answer to the request to create iterators.
+  Creation created(std::uint64_t number, std::size_t worker, const Result<void>& answer);
   /// Forgets what was on a worker that is lost.
   void lose(std::size_t worker);
 

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "ready_workers.hpp"
+
 namespace tfd::coordinator {
 namespace {
 
@@ -23,7 +25,7 @@ struct Floor {
       : closures(0, keep_going), dispatcher(closures, workers, rules) {
     for (std::size_t i = 0; i < count; ++i) {
       workers.add(fmt::format("worker:{}", i), window);
-      workers.become(i, WorkerState::kReady, kNow);
+      bring_up(workers, i, window, kNow);
     }
   }
   ClosurePtr add(std::uint64_t bytes = 0, const std::string& function = "f") {
@@ -42,8 +44,10 @@ struct Floor {
   std::vector<Dispatcher::Assignment> assign() { return dispatcher.assign(kNow); }
   /// Takes a worker's closures, and brings it back.
   Dispatcher::Loss dies(std::size_t worker) {
+    const Window window = workers[worker].window();
+    take_down(workers, worker, kNow);
     auto loss = dispatcher.lose(worker, true);
-    ++workers[worker].generation;
+    bring_up(workers, worker, window, kNow);
     return loss;
   }
 };
@@ -167,14 +171,12 @@ TEST_CASE("dispatcher: whoever listens to moves is told of each closure that is 
 
 TEST_CASE("dispatcher: rebalancing takes a fair share from workers that haven't answered for long, once at a time") {
   Floor floor(3, Window(8), {.balance_after = 50ms});
-  floor.workers.become(1, WorkerState::kAway, kNow);
-  floor.workers.become(2, WorkerState::kAway, kNow);
+  for (const std::size_t i : {1, 2}) take_down(floor.workers, i, kNow);
   floor.add_many(7);
   floor.assign();
   CHECK(floor.dispatcher.schedule_rebalance());
   CHECK_FALSE(floor.dispatcher.schedule_rebalance());  // it is due already
-  floor.workers.become(1, WorkerState::kReady, kNow);
-  floor.workers.become(2, WorkerState::kReady, kNow);
+  for (const std::size_t i : {1, 2}) bring_up(floor.workers, i, Window(8), kNow);
   const auto early = floor.dispatcher.rebalance(nullptr, kNow + 49ms);
   CHECK(early.must_wait);
   CHECK(early.requests.empty());
@@ -203,10 +205,10 @@ TEST_CASE("dispatcher: nothing is rebalanced while closures are queued, an error
   CHECK_FALSE(is_asked());  // both run a closure
   const auto held = floor.workers[1].held();
   for (const ClosureId id : held)
-    floor.dispatcher.finish({1, 0, floor.closures.find(id)}, task::ClosureOutcome(), kNow);
+    floor.dispatcher.finish({1, floor.workers[1].generation(), floor.closures.find(id)}, task::ClosureOutcome(), kNow);
   CHECK(is_asked());
   Evaluation evaluation({.function = "eval", .parts = 1});
-  floor.workers[0].gives_back = false;
+  floor.workers.gave_back(0, floor.workers[0].generation());
   evaluation.take_part(1);
   CHECK_FALSE(is_asked(&evaluation));
   floor.dispatcher.finish(assigned[0], fail(kFailed), kNow);

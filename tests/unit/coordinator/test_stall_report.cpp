@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "ready_workers.hpp"
+
 namespace tfd::coordinator {
 namespace {
 
@@ -45,15 +47,21 @@ TEST_CASE("stall report: names each worker that holds things up, and why") {
   const auto describe = [&](const Evaluation* evaluation = nullptr, std::size_t queued = 0) {
     return describe_waiting(workers, evaluation, queued, now);
   };
-  workers.become(0, WorkerState::kReady, kStart);  // it has nothing to do
-  workers[1].has_left = true;
-  workers.become(2, WorkerState::kLoading, kStart + 10s);
-  workers.become(3, WorkerState::kWaiting, kStart);
-  workers[4].reason = "it was restarted";
+  bring_up(workers, 0, Window(4), kStart);  // it has nothing to do
+  workers.leave(1);
+  const auto loading = workers.up(2, 1, true, kStart + 10s);
+  workers.up(3, 1, false, kStart);
   CHECK(describe() ==
         "worker:2 (loading the program for 50s), worker:3 (up, waiting for the parameter servers) and worker:4 (away "
-        "for the start: it was restarted)");
-  for (const std::size_t i : {2, 3, 4}) workers.become(i, WorkerState::kReady, kStart);
+        "for the start: not reached yet)");
+  CHECK(workers.occupied(2, *loading, "still running 'f'"));
+  bring_up(workers, 4, Window(4), kStart);
+  workers.lose(4, std::nullopt, "it was restarted", false, kStart + 20s);
+  CHECK(describe() ==
+        "worker:2 (still running 'f' for 50s), worker:3 (up, waiting for the parameter servers) and worker:4 (away for "
+        "40s: it was restarted)");
+  workers.ready(2, *loading, Window(4), kStart);
+  for (const std::size_t i : {3, 4}) bring_up(workers, i, Window(4), kStart);
   CHECK(describe() == "nobody");
   workers.give(3, 1, false, kStart + 30s);
   CHECK(describe(nullptr, 7) == "worker:3 (holds 1 closure, last answer 30s ago); 7 more queued");

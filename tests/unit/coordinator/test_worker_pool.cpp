@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The choice of workers for closures, without workers or a network. Their life: test_worker_life.cpp.
 #include <doctest/doctest.h>
 
 #include <random>
 #include <set>
 
+#include "ready_workers.hpp"
 #include "worker_pool.hpp"
 
 namespace tfd::coordinator {
@@ -15,7 +18,7 @@ WorkerPool ready_workers(std::size_t count, std::size_t window) {
   WorkerPool pool;
   for (std::size_t i = 0; i < count; ++i) {
     pool.add(fmt::format("worker:{}", i), Window(window));
-    pool.become(i, WorkerState::kReady, {});
+    bring_up(pool, i, Window(window));
   }
   return pool;
 }
@@ -44,12 +47,13 @@ TEST_CASE("worker pool: workers get closures in turn, up to what they run, then 
 
 TEST_CASE("worker pool: who is away, loading or paused gets nothing") {
   WorkerPool pool = ready_workers(3, 2);
-  pool.become(0, WorkerState::kLoading, {});
-  pool.set_paused(1, true);
+  take_down(pool, 0);
+  pool.up(0, 2, true, {});
+  CHECK(pool.server_trouble(1, pool[1].generation(), {}));
   CHECK(pool.take_turn(Share::kWindow, false) == 2);
-  pool.become(2, WorkerState::kAway, {});
+  take_down(pool, 2);
   CHECK_FALSE(pool.take_turn(Share::kWindow, false));
-  pool.set_paused(1, false);
+  CHECK(pool.resume(1, pool[1].generation()));
   CHECK(pool.take_turn(Share::kWindow, false) == 1);
 }
 
@@ -70,39 +74,9 @@ TEST_CASE("worker pool: a lost worker's closures come back in their order, and i
   for (const ClosureId id : {30, 10, 20}) pool.give(0, id, false, {});
   CHECK(pool.take_all(0) == std::vector<ClosureId>{10, 20, 30});
   CHECK(pool[0].held().empty());
-  const auto generation = pool[0].generation;
+  const auto generation = pool[0].generation();
   pool.end_all();
-  CHECK(pool[0].generation == generation + 1);
-}
-
-TEST_CASE("worker pool: errors count until a worker is ready, the first with how many have the same") {
-  WorkerPool pool;
-  for (int i = 0; i < 3; ++i) pool.add(fmt::format("worker:{}", i), Window(2));
-  pool.cannot_use(2, {Code::kInvalidArgument, "worker:2 has no memory", "worker:2"}, {});
-  pool.cannot_use(0, {Code::kInvalidArgument, "worker:0 has no memory", "worker:0"}, {});
-  pool.cannot_use(1, {Code::kInvalidArgument, "worker:1 is another version", "worker:1"}, {});
-  CHECK(pool.describe_unusable().message == "worker:2 has no memory (2 of 3 workers)");
-  pool.may_do_again(2);
-  CHECK(pool.describe_unusable().task == "worker:0");
-  pool.become(2, WorkerState::kReady, {});
-  pool.became_ready(2);
-  pool.cannot_use(2, {Code::kInternal, "late", {}}, {});
-  CHECK_FALSE(pool[2].load_error);
-}
-
-TEST_CASE("worker pool: a newer spec moves workers, and they leave and join, also those that had left") {
-  WorkerPool pool;
-  for (int i = 0; i < 4; ++i) pool.add(fmt::format("worker:{}", i), Window(2)).address = fmt::format("host{}:1", i);
-  pool[3].has_left = true;
-  const auto same = compare_members(pool, {{"worker:0", "host0:1"}, {"worker:1", "host1:1"}, {"worker:2", "host2:1"}});
-  CHECK(same.moved.empty());
-  CHECK(same.left.empty());
-  CHECK(same.joined.empty());
-  const auto changed = compare_members(
-      pool, {{"worker:0", "host0:1"}, {"worker:2", "host2:9"}, {"worker:3", "host3:1"}, {"worker:10", "host10:1"}});
-  CHECK(changed.moved == std::vector<std::size_t>{2});
-  CHECK(changed.left == std::vector<std::size_t>{1});
-  CHECK(changed.joined == std::vector<std::string>{"worker:10", "worker:3"});
+  CHECK(pool[0].generation() == generation + 1);
 }
 
 TEST_CASE("worker pool: the lists say what a look at every worker would say") {
@@ -114,10 +88,16 @@ TEST_CASE("worker pool: the lists say what a look at every worker would say") {
     const std::size_t index = random() % kCount;
     switch (random() % 5) {
       case 0:
-        pool.become(index, random() % 4 == 0 ? WorkerState::kAway : WorkerState::kReady, {});
+        if (pool[index].is_ready() && random() % 4 == 0)
+          take_down(pool, index);
+        else if (pool[index].state() == WorkerState::kAway)
+          bring_up(pool, index, Window(3));
         break;
       case 1:
-        pool.set_paused(index, random() % 4 == 0);
+        if (random() % 4 == 0)
+          pool.server_trouble(index, pool[index].generation(), {});
+        else
+          pool.resume(index, pool[index].generation());
         break;
       case 2:
         if (!pool[index].held().empty()) pool.take_back(index, *pool[index].held().begin());

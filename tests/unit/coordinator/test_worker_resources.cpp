@@ -4,9 +4,12 @@
 #include "worker_resources.hpp"
 
 #include "bed.hpp"
+#include "ready_workers.hpp"
 
 namespace tfd::coordinator {
 namespace {
+
+using Creation = WorkerResources::Creation;
 
 /// Ready workers with the program, and what lives on them.
 struct Shelf {
@@ -25,11 +28,11 @@ struct Shelf {
   ~Shelf() { link->drop = {}; }
 
   void returns(std::size_t worker) {
-    workers[worker].has_program = true;
+    const auto generation = workers.up(worker, 1, true, {});
+    workers.program_loaded(worker, *generation);
     resources.begin(worker);
     create(worker);
-    workers.become(worker, WorkerState::kReady, {});
-    workers.became_ready(worker);
+    workers.ready(worker, *generation, Window(4), {});
     resources.refresh(worker);
   }
   /// Creates what a worker lacks; the ids, in order.
@@ -37,13 +40,12 @@ struct Shelf {
     std::vector<std::string> ids;
     while (const auto* next = resources.take_next(worker)) {
       ids.push_back(next->id);
-      resources.made(next->number, worker);
+      CHECK(resources.created(next->number, worker, {}) == Creation::kMade);
     }
     return ids;
   }
   void loses(std::size_t worker) {
-    workers[worker].has_program = false;
-    workers.become(worker, WorkerState::kAway, {});
+    take_down(workers, worker);
     resources.lose(worker);
   }
   std::vector<ClosureState> states(const std::string& name) {
@@ -53,6 +55,8 @@ struct Shelf {
     return out;
   }
 };
+
+Result<void> failed(Code code) { return fail(Error{code, "it failed", {}}); }
 
 constexpr auto kReady = ClosureState::kReady, kAborted = ClosureState::kAborted;
 using States = std::vector<ClosureState>;
@@ -109,10 +113,28 @@ TEST_CASE("worker resources: iterators that a worker can't create aren't tried b
   const auto bad = shelf.resources.add("ten", 7), good = shelf.resources.add("threes", 7);
   const auto* next = shelf.resources.take_next(0);
   REQUIRE(next->id == bad.id);
-  shelf.resources.fail(next->number, {Code::kInvalidArgument, "no such file", "worker:0"});
-  CHECK(shelf.resources.find(bad.id)->error->message == "no such file");
+  CHECK(shelf.resources.created(next->number, 0, failed(Code::kInvalidArgument)) == Creation::kFailed);
+  CHECK(shelf.resources.find(bad.id)->error->message == "it failed");
+  CHECK(shelf.resources.find(bad.id)->error->task == "worker:0");
   CHECK(shelf.create(0) == std::vector{good.id});
   CHECK(shelf.create(1) == std::vector{good.id});
+}
+
+TEST_CASE("worker resources: a worker that is loading must create them all, unless they were dropped meanwhile") {
+  Shelf shelf(1);
+  auto made = std::make_optional(shelf.resources.add("threes", 7));
+  shelf.create(0);
+  shelf.loses(0);
+  shelf.workers.up(0, 2, true, {});
+  shelf.resources.begin(0);
+  const auto number = shelf.resources.take_next(0)->number;
+  CHECK(shelf.resources.created(number, 0, failed(Code::kUnavailable)) == Creation::kWorkerLost);
+  CHECK(shelf.resources.created(number, 0, failed(Code::kInternal)) == Creation::kWorkerUnfit);
+  CHECK_FALSE(shelf.resources.find(number)->error);  // other workers have them
+  CHECK(shelf.resources.created(number, 0, failed(Code::kAlreadyExists)) == Creation::kMade);
+  made.reset();
+  shelf.resources.drop(number);
+  CHECK(shelf.resources.created(number, 0, failed(Code::kInternal)) == Creation::kFailed);
 }
 
 TEST_CASE("worker resources: values say whether a worker has its own, and their error which worker it went with") {
@@ -139,7 +161,7 @@ TEST_CASE("worker resources: values are of per-worker variables and datasets, on
   CHECK(shelf.resources.values("v").error().code == Code::kNotFound);
   CHECK(shelf.resources.values("nothing").error().code == Code::kNotFound);
   const auto before = shelf.resources.values("own").value();
-  shelf.workers[0].has_left = true;
+  shelf.workers.leave(0);
   shelf.workers.add("worker:2", Window(4));
   CHECK(shelf.states("own") == States{kReady, ClosureState::kNotReady});  // the new one was never ready
   shelf.returns(2);
