@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks that a call fits the program's function that it names.
+// Checks that a call fits the program's function that it names, and makes a closure of it.
 #include <algorithm>
 
+#include "closure.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
@@ -59,6 +60,17 @@ Result<const program::FunctionDef*> find_called(const program::Program& program,
               did_you_mean(name, names_of(program.functions)));
 }
 
+/// Bytes of its message's arguments.
+std::uint64_t argument_bytes(const Closure& closure) {
+  std::uint64_t bytes = closure.command ? closure.command->text.size() : 0;
+  const auto add = [&bytes](const step::ArgumentValue& value) {
+    if (const auto* tensor = std::get_if<tensor::Tensor>(&value)) bytes += tensor->byte_size();
+  };
+  for (const auto& value : closure.call.args) add(value);
+  for (const auto& [name, value] : closure.call.kwargs) add(value);
+  return bytes;
+}
+
 }  // namespace
 
 Result<void> check_evaluation(const program::Program& program, const std::string& function,
@@ -93,6 +105,34 @@ Result<void> check_call(const program::Program& program, const Call& call) {
     if (std::ranges::find(call.kwargs, name, &std::pair<std::string, Argument>::first) == call.kwargs.end())
       return fail(Code::kInvalidArgument, "{}: argument '{}' is missing", function->name, name);
   return {};
+}
+
+ClosurePtr make_closure(const program::Program& program, std::uint64_t epoch, Call call) {
+  auto closure = std::make_shared<Closure>();  // shared with the table and its sender
+  closure->call.epoch = epoch;
+  closure->call.step = call.step.value_or(0);
+  closure->call.replicas = call.replicas;
+  closure->call.most_elements = call.most_elements;
+  closure->on_done = std::move(call.on_done);
+  const auto to_value = [&closure](Argument& argument) -> step::ArgumentValue {
+    if (auto* dataset = std::get_if<PerWorkerDataset>(&argument)) {
+      if (dataset->hold) closure->datasets.push_back(std::move(dataset->hold));
+      return step::IteratorRef{std::move(dataset->id)};
+    }
+    if (const auto* variable = std::get_if<PerWorkerVariable>(&argument)) return step::VariableRef{variable->name};
+    return std::get<tensor::Tensor>(std::move(argument));
+  };
+  for (Argument& argument : call.args) closure->call.args.push_back(to_value(argument));
+  for (auto& [name, argument] : call.kwargs) closure->call.kwargs.emplace_back(std::move(name), to_value(argument));
+  closure->updates = !call.command && program.find_function(call.function)->has_updates();
+  closure->command = std::move(call.command);
+  closure->on_moved = std::move(call.on_moved);
+  closure->sequenced = call.sequence.has_value();
+  closure->call.sequence = call.sequence.value_or(0);
+  closure->label = std::move(call.label);
+  closure->bytes = argument_bytes(*closure);
+  closure->call.function = std::move(call.function);
+  return closure;
 }
 
 }  // namespace tfd::coordinator

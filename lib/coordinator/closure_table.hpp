@@ -5,7 +5,6 @@
 // drops that are due once one has failed, or was tried before. A pure state machine: no lock, clock or socket; its
 // owner sends the messages of take_fences() and take_drop(). Private to the room. Thread rule: thread-compatible; the
 // coordinator's lock guards it.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,31 +13,9 @@
 #include <vector>
 
 #include "adoption.hpp"
-#include "remote_value.hpp"
-#include "tfd/coordinator/closure_queue.hpp"
+#include "closure.hpp"
 
 namespace tfd::coordinator {
-
-/// A scheduled function until its value is set.
-struct Closure {
-  ClosureId id = 0;
-  step::FunctionCall call;
-  bool updates = false;                               // it needs a sequence number that parameter servers track
-  bool sequenced = false;                             // it has one
-  std::shared_ptr<RemoteValue::Shared> value;         // shared with the caller's RemoteValue
-  std::vector<std::shared_ptr<const void>> datasets;  // its arguments, shared with the caller's PerWorkerDatasets
-  std::function<void(const RemoteValue&)> on_done;
-  std::optional<task::ShellCommand> command = {};
-  std::function<void(const std::string&, const std::string&)> on_moved = {};
-  std::string label = {};
-  std::uint64_t bytes = 0;                // of its arguments
-  std::uint64_t turn = 0;                 // order in which closures were sent to its worker
-  std::vector<std::string> died_of = {};  // workers that died after starting it
-  bool runs_alone = false;                // a worker died that may have started it or another one: see begun_by()
-};
-
-using ClosurePtr = std::shared_ptr<Closure>;  // shared with the table, while it is being sent without the lock
-using ClosurePtrs = std::vector<ClosurePtr>;
 
 class ClosureTable {
  public:

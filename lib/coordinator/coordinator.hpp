@@ -4,8 +4,8 @@
 // The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
 // WorkerPool, Dispatcher, WorkerResources, ServerHealth, Evaluation and StallReport, each with its own state and
 // without a lock; one lock guards them all, and requests are sent and callbacks of the caller are called without it.
-// CommandSessions and RunOwnership are one thread's. cluster_coordinator.cpp runs on callers' threads (connecting,
-// schedule, join), dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
+// CommandSessions and RunOwnership are one thread's. connect.cpp and cluster_coordinator.cpp (schedule, join) run on
+// callers' threads, dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
 // handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
 // thread but the I/O thread; the private ones say where they run.
 #include <atomic>
@@ -86,7 +86,7 @@ class Coordinator final : public ClusterCoordinator {
  private:
   using Assignment = Dispatcher::Assignment;
 
-  // cluster_coordinator.cpp
+  // connect.cpp
   Result<void> read_spec(const cluster::ClusterConfig& config);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
@@ -97,7 +97,8 @@ class Coordinator final : public ClusterCoordinator {
   bool are_all_unusable() const TFD_REQUIRES(mutex_);
   Error no_worker(const std::string& waiting) const;
   std::string whom_it_waits_for(const std::string& waiting) const;
-  Result<void> raise() TFD_REQUIRES(mutex_);  // a pending error
+
+  Result<void> raise() TFD_REQUIRES(mutex_);  // a pending error; cluster_coordinator.cpp
 
   // Workers, on the I/O thread. Unchecked, since that thread alone adds them, and changes a client: under the lock,
   // under which other threads read them.
