@@ -30,7 +30,7 @@ struct Closure {
   std::uint64_t bytes = 0;                // of its arguments
   std::uint64_t turn = 0;                 // order in which closures were sent to its worker
   std::vector<std::string> died_of = {};  // workers that died after starting it
-  bool runs_alone = false;                // a worker died that may have started it or another one: see Dispatcher::lose()
+  bool runs_alone = false;  // a worker died that may have started it or another one: see Dispatcher::lose()
 };
 
 using ClosurePtr = std::shared_ptr<Closure>;  // shared with the table, while it is being sent without the lock

@@ -17,6 +17,7 @@
 #include "command_sessions.hpp"
 #include "dispatcher.hpp"
 #include "evaluation.hpp"
+#include "placed_variables.hpp"
 #include "run_ownership.hpp"
 #include "server_health.hpp"
 #include "stall_report.hpp"
@@ -175,10 +176,6 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
-  template <class T>
-  Result<T> unless_fenced(Result<T> answer);
-  Result<void> check_placed(const std::string& variable) const;
-  Result<void> check_table(const std::string& variable, const char* how) const;
   template <class T, class Ask>
   Result<T> ask(const Ask& question);
 
@@ -214,6 +211,7 @@ class Coordinator final : public ClusterCoordinator {
   std::vector<Server> servers_;  // the same since open()
   ServerHealth health_ TFD_GUARDED_BY(mutex_);
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
+  std::optional<PlacedVariables> variables_;    // on them, since open()
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
   std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);              // loss of a parameter server: fails all requests
   std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers

@@ -56,10 +56,7 @@ Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std:
 
 Result<void> Coordinator::assign_on_workers(const std::string& variable, const tensor::Tensor& value,
                                             Deadline deadline) {
-  const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
-  if (value.spec() != spec)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
-                tensor::format_spec(value.spec()));
+  TFD_TRY(check_value(program_, variable, value));
   std::vector<task::WorkerClient> clients;
   {
     const MutexLock lock(mutex_);

@@ -6,12 +6,9 @@
 #include "coordinator.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/variable/rows.hpp"
 
 namespace tfd::coordinator {
 namespace {
-
-using State = task::NamedState;
 
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);    // the holder is pinged meanwhile
 constexpr Duration kHistoryAnswer = std::chrono::seconds(10);  // to requests about an unfinished run
@@ -142,6 +139,8 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
   };
   ps_ = std::make_unique<task::ParameterServers>(*endpoint_, placement_, std::move(policy));
+  variables_.emplace(program_, placement_, copies_, *ps_,
+                     [this](const Error& refusal) { endpoint_->post([this, refusal] { fenced_off(refusal); }); });
   if (!servers_.empty())
     ownership_.emplace(ps_->coordination(task::CoordinationScope::kProcess), options_.adopt,
                        options_.adopt ? digest_of(program_, placement_, copies_.replicas()) : std::string());
@@ -178,82 +177,31 @@ void Coordinator::end_all(Error error) {
   call_back(ended);
 }
 
-Result<void> Coordinator::check_placed(const std::string& variable) const {
-  if (placement_.placed.contains(variable) || copies_.has(variable)) return {};
-  std::vector<std::string> names;
-  for (const auto& definition : program_.variables) names.push_back(definition.name);
-  return fail(Code::kNotFound, "no variable '{}'{}", variable, did_you_mean(variable, names));
-}
-
-/// Checks a variable whose rows are read or assigned ("read").
-Result<void> Coordinator::check_table(const std::string& variable, const char* how) const {
-  if (is_per_worker(program_, variable))
-    return fail(Code::kInvalidArgument, "'{}' is per worker: it can only be {} whole", variable, how);
-  if (copies_.has(variable))
-    return fail(Code::kUnimplemented,
-                "variable '{}' is synchronized on read, with a value for each of {} replicas: it can only be read and "
-                "assigned whole",
-                variable, copies_.replicas());
-  return check_placed(variable);
-}
-
-// Checks a refusal: parameter servers that belong to another coordinator refuse all later requests, too.
-template <class T>
-Result<T> Coordinator::unless_fenced(Result<T> answer) {
-  if (!answer && answer.error().code == Code::kPermissionDenied)
-    endpoint_->post([this, error = answer.error()] { fenced_off(error); });
-  return answer;
-}
-
 Result<tensor::Tensor> Coordinator::read(const std::string& variable, Deadline deadline) {
-  if (is_per_worker(program_, variable))
-    return fail(Code::kInvalidArgument, "variable '{}' is per worker: every worker has a different value", variable);
-  TFD_TRY(check_placed(variable));
-  auto values = TFD_TRY(unless_fenced(ps_->read(copies_.names_of(variable), deadline)));
-  if (!copies_.has(variable)) return std::move(values.front());
-  return copies_.read_across(variable, std::move(values));
+  return variables_->read(variable, deadline);
 }
 
 Result<tensor::Tensor> Coordinator::read_rows(const std::string& variable, const tensor::Tensor& rows,
                                               Deadline deadline) {
-  TFD_TRY(check_table(variable, "read"));
-  auto values = TFD_TRY(unless_fenced(ps_->look_up({{variable, rows}}, deadline)));
-  return std::move(values.front());
+  return variables_->read_rows(variable, rows, deadline);
 }
 
 Result<void> Coordinator::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
   if (is_per_worker(program_, variable)) return assign_on_workers(variable, value, deadline);
-  TFD_TRY(check_placed(variable));
-  const tensor::TensorSpec& spec = program_.find_variable(variable)->spec;
-  if (value.spec() != spec)
-    return fail(Code::kInvalidArgument, "variable '{}' is {}, but the value is {}", variable, tensor::format_spec(spec),
-                tensor::format_spec(value.spec()));
-  return unless_fenced(ps_->assign(TFD_TRY(copies_.assign_across(variable, value)), deadline));
+  return variables_->assign(variable, value, deadline);
 }
 
 Result<void> Coordinator::assign_rows(const std::string& variable, const tensor::Tensor& rows,
                                       const tensor::Tensor& values, Deadline deadline) {
-  TFD_TRY(check_table(variable, "assigned"));
-  tensor::TensorSpec wanted = program_.find_variable(variable)->spec;
-  if (wanted.shape.empty()) return fail(Code::kInvalidArgument, "'{}': a scalar has no rows", variable);
-  const auto checked = variable::read_indices(rows, wanted.shape[0]);
-  if (!checked)  // kOutOfRange means the end of the data
-    return fail(Error{Code::kInvalidArgument, fmt::format("'{}': {}", variable, checked.error().message), {}});
-  wanted.shape[0] = static_cast<std::int64_t>(rows.size());
-  if (values.spec() != wanted)
-    return fail(Code::kInvalidArgument, "these rows of '{}' are {}, but the value is {}", variable,
-                tensor::format_spec(wanted), tensor::format_spec(values.spec()));
-  return unless_fenced(ps_->assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline));
+  return variables_->assign_rows(variable, rows, values, deadline);
 }
 
-Result<State> Coordinator::export_state(Deadline deadline) {
-  return copies_.gather(TFD_TRY(unless_fenced(ps_->export_state(deadline))));
+Result<task::NamedState> Coordinator::export_state(Deadline deadline) { return variables_->export_state(deadline); }
+
+Result<void> Coordinator::import_state(const task::NamedState& state, Deadline deadline) {
+  return variables_->import_state(state, deadline);
 }
 
-Result<void> Coordinator::import_state(const State& state, Deadline deadline) {
-  return unless_fenced(ps_->import_state(TFD_TRY(copies_.spread(state)), deadline));
-}
-
-Result<void> Coordinator::use_averages(Deadline deadline) { return unless_fenced(ps_->use_averages(deadline)); }
+Result<void> Coordinator::use_averages(Deadline deadline) { return variables_->use_averages(deadline); }
 
 }  // namespace tfd::coordinator
