@@ -22,6 +22,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
       closures_(options_.queue_capacity, options_.keep_going),
       dispatcher_(closures_, workers_, {options_.max_losses, options_.balance_after}),
       resources_(program_, workers_, closures_, link_),
+      evaluations_(workers_),
       stall_(options_.stall_after) {
   if (options_.commands) {
     task::CommandSession session = *options_.commands;

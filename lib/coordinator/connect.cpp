@@ -4,6 +4,7 @@
 // worker, and a little for the others.
 #include <algorithm>
 
+#include "ask.hpp"
 #include "coordinator.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/descriptors.hpp"

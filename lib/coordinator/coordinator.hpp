@@ -35,14 +35,6 @@ inline constexpr Duration kLoadTimeout = std::chrono::minutes(10);
 /// A task answers status requests at once, however busy it is.
 inline constexpr Duration kStatusAnswer = std::chrono::seconds(5);
 
-/// Reason for the loss of a parameter server that answers.
-inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
-
-struct Server {
-  std::string name;
-  std::string address;
-};
-
 class Coordinator final : public ClusterCoordinator {
  public:
   Coordinator(const program::Program& program, CoordinatorOptions options);
@@ -155,7 +147,6 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
 
   // membership.cpp
-  Result<void> check_servers(const std::map<std::string, std::string>& addresses) const;
   MembershipChange change_workers(const std::map<std::string, std::string>& addresses);  // on the I/O thread
   void connect_worker(std::size_t index) TFD_REQUIRES(mutex_);                           // on the I/O thread
 
@@ -176,13 +167,10 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread
-  template <class T, class Ask>
-  Result<T> ask(const Ask& question);
 
-  // evaluation.cpp: on the I/O thread
+  // evaluate.cpp: on the I/O thread
   void dispatch_evaluation();
-  void evaluated(const std::shared_ptr<Evaluation>& evaluation, std::int64_t part, std::size_t worker,
-                 std::uint64_t generation, Result<std::vector<step::Metric>> metrics);
+  void evaluated(const EvaluationQueue::Part& part, const Result<std::vector<step::Metric>>& metrics);
 
   // watchdog.cpp
   std::string describe() const TFD_REQUIRES(mutex_);
@@ -213,9 +201,8 @@ class Coordinator final : public ClusterCoordinator {
   std::unique_ptr<task::ParameterServers> ps_;  // those, in their order
   std::optional<PlacedVariables> variables_;    // on them, since open()
   std::uint64_t settled_ = 0;  // sequence numbers settled on parameter servers; used by the I/O thread, after open()
-  std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);              // loss of a parameter server: fails all requests
-  std::shared_ptr<Evaluation> evaluation_ TFD_GUARDED_BY(mutex_);  // shared with pending answers
-  bool evaluates_no_more_ TFD_GUARDED_BY(mutex_) = false;
+  std::optional<Error> fatal_ TFD_GUARDED_BY(mutex_);  // loss of a parameter server: fails all requests
+  EvaluationQueue evaluations_ TFD_GUARDED_BY(mutex_);
   // A task refused us: it may belong to a newer coordinator, so tasks aren't shut down.
   bool fenced_ TFD_GUARDED_BY(mutex_) = false;
   bool dispatch_posted_ TFD_GUARDED_BY(mutex_) = false;
@@ -229,24 +216,5 @@ class Coordinator final : public ClusterCoordinator {
   transport::Endpoint* endpoint_ = nullptr;  // the same endpoint: its thread still uses it during destruction
   std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
 };
-
-/// Sends a request to one task and waits for the answer, which always comes (the request has a deadline).
-template <class T, class Ask>
-Result<T> Coordinator::ask(const Ask& question) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable there;
-    std::optional<Result<T>> result;
-  };
-  const auto answer = std::make_shared<Answer>();  // with the callback
-  question([answer](Result<T> result) {
-    const std::scoped_lock lock(answer->mutex);
-    answer->result.emplace(std::move(result));
-    answer->there.notify_all();
-  });
-  std::unique_lock lock(answer->mutex);
-  answer->there.wait(lock, [&] { return answer->result.has_value(); });
-  return std::move(*answer->result);
-}
 
 }  // namespace tfd::coordinator

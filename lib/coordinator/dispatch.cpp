@@ -180,7 +180,7 @@ void Coordinator::rebalance() {
   Dispatcher::Rebalance found;
   {
     const MutexLock lock(mutex_);
-    found = dispatcher_.rebalance(evaluation_.get(), Clock::now());
+    found = dispatcher_.rebalance(evaluations_.current(), Clock::now());
   }
   for (const Dispatcher::Request& request : found.requests)  // a lost worker holds none
     client_of(request.worker)

@@ -1,16 +1,19 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One exact pass of a function over its dataset, in parts: pending, running and finished ones. A pure state machine.
-// Private to the room. Thread rule: thread-compatible; the coordinator's lock guards it.
+// Exact passes of a function over its dataset, one at a time, each in parts: pending, running and finished ones. State
+// machines: no lock, clock or socket; their owner sends the parts. Private to the room. Thread rule: thread-compatible;
+// the coordinator's lock guards them.
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tfd/base/error.hpp"
 #include "tfd/task/worker_client.hpp"
+#include "worker_pool.hpp"
 
 namespace tfd::coordinator {
 
@@ -51,6 +54,48 @@ class Evaluation {
   std::vector<std::vector<step::Metric>> metrics_;
   std::size_t left_;
   std::optional<Error> error_;
+};
+
+/// The pass under way, and whether others may follow it. Lost parts are repeated on other workers.
+class EvaluationQueue {
+ public:
+  explicit EvaluationQueue(WorkerPool& workers) : workers_(workers) {}
+
+  const Evaluation* current() const { return current_.get(); }  // nullptr: none
+  /// Begins a pass, of which there is one at a time, in as many parts as workers are up or loading: one that is still
+  /// loading takes its part when it is ready.
+  std::shared_ptr<const Evaluation> begin(std::string function, std::optional<std::int64_t> steps, std::uint64_t seed);
+  /// Ends the current pass, whether it is complete or its caller waits no longer.
+  void leave() { current_.reset(); }
+  void end(const Error& error);  // of the current pass, if there is one
+  /// Ends the current pass, and lets none follow.
+  void close();
+  bool is_closed() const { return is_closed_; }
+
+  struct Part {
+    std::shared_ptr<Evaluation> evaluation;  // shared with the queue
+    std::int64_t index;
+    std::size_t worker;
+    std::uint64_t generation;  // the worker's
+  };
+  /// Takes a part for each worker that can have one.
+  std::vector<Part> take_parts();
+  /// Returns the part of a worker that is lost.
+  void return_part(std::size_t worker);
+  enum class Answer {
+    kLate,  // the part is done again elsewhere
+    kCounted,
+    kServerFailed,  // the worker can't reach a parameter server; the part is returned
+    kWorkerLost,    // the worker can't be reached: return_part() follows
+  };
+  /// Records a worker's answer; `is_of_server`: its error names a parameter server.
+  Answer answered(const Part& part, const Result<std::vector<step::Metric>>& metrics, bool is_of_server,
+                  Clock::time_point now);
+
+ private:
+  WorkerPool& workers_;
+  std::shared_ptr<Evaluation> current_;  // shared with its parts
+  bool is_closed_ = false;
 };
 
 }  // namespace tfd::coordinator

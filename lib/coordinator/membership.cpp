@@ -3,6 +3,7 @@
 // Membership: requirements on a cluster, and changes of its spec at run time.
 #include <algorithm>
 
+#include "ask.hpp"
 #include "coordinator.hpp"
 #include "tfd/cluster/roles.hpp"
 
@@ -27,6 +28,23 @@ Result<std::map<std::string, std::string>> addresses_of(const cluster::ClusterSp
   return out;
 }
 
+/// Checks that a newer spec has the same parameter servers.
+Result<void> check_servers(const std::vector<Server>& servers, const std::map<std::string, std::string>& addresses) {
+  constexpr std::string_view kWhy =
+      "variables stay where they were created; start a new coordinator, which restores them";
+  for (const auto& [name, address] : addresses) {
+    const auto server = std::ranges::find(servers, name, &Server::name);
+    if (server == servers.end())
+      return fail(Code::kFailedPrecondition, "{} can't join a run that has begun: {}", name, kWhy);
+    if (server->address != address)
+      return fail(Code::kFailedPrecondition, "{} can't move from {} to {}: {}", name, server->address, address, kWhy);
+  }
+  for (const Server& server : servers)
+    if (!addresses.contains(server.name))
+      return fail(Code::kFailedPrecondition, "{} can't leave a run that has begun: {}", server.name, kWhy);
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_cluster(const cluster::ClusterConfig& config, bool needs_ps) {
@@ -40,29 +58,13 @@ Result<void> check_cluster(const cluster::ClusterConfig& config, bool needs_ps) 
 
 Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfig& config) {
   TFD_TRY(check_cluster(config, !servers_.empty()));
-  TFD_TRY(check_servers(TFD_TRY(addresses_of(config.cluster, "ps"))));
+  TFD_TRY(check_servers(servers_, TFD_TRY(addresses_of(config.cluster, "ps"))));
   const auto workers = TFD_TRY(addresses_of(config.cluster, "worker"));
   auto change = TFD_TRY(ask<MembershipChange>(
       [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); }));
   const MutexLock lock(mutex_);
   config_ = config;
   return change;
-}
-
-Result<void> Coordinator::check_servers(const std::map<std::string, std::string>& addresses) const {
-  constexpr std::string_view kWhy =
-      "variables stay where they were created; start a new coordinator, which restores them";
-  for (const auto& [name, address] : addresses) {
-    const auto server = std::ranges::find(servers_, name, &Server::name);
-    if (server == servers_.end())
-      return fail(Code::kFailedPrecondition, "{} can't join a run that has begun: {}", name, kWhy);
-    if (server->address != address)
-      return fail(Code::kFailedPrecondition, "{} can't move from {} to {}: {}", name, server->address, address, kWhy);
-  }
-  for (const Server& server : servers_)
-    if (!addresses.contains(server.name))
-      return fail(Code::kFailedPrecondition, "{} can't leave a run that has begun: {}", server.name, kWhy);
-  return {};
 }
 
 void Coordinator::connect_worker(std::size_t index) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Resources on workers: iterators, and workers' own variables. Lost with a worker, recreated when it returns.
+#include "ask.hpp"
 #include "coordinator.hpp"
 #include "tfd/task/gather.hpp"
 

@@ -14,6 +14,15 @@
 
 namespace tfd::coordinator {
 
+/// A parameter server of the cluster spec.
+struct Server {
+  std::string name;
+  std::string address;
+};
+
+/// Reason for the loss of a parameter server that answers.
+inline constexpr const char* kRestarted = "it was restarted and has lost its variables";
+
 class ServerHealth {
  public:
   /// Sets the number of parameter servers, and TensorFlow's handling of failures, if that is wanted; called before the

@@ -169,7 +169,7 @@ void Coordinator::end_all(Error error) {
     fatal_ = std::move(error);
     ended = closures_.end(*fatal_);
     workers_.end_all();
-    if (evaluation_) evaluation_->end(*fatal_);
+    evaluations_.end(*fatal_);
     idle_.notify_all();
     room_.notify_all();
     changed_.notify_all();

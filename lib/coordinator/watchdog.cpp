@@ -14,14 +14,14 @@ constexpr Duration kWatchInterval = std::chrono::milliseconds(500);
 }  // namespace
 
 std::string Coordinator::describe() const {
-  return describe_waiting(workers_, evaluation_.get(), closures_.queued(), Clock::now());
+  return describe_waiting(workers_, evaluations_.current(), closures_.queued(), Clock::now());
 }
 
 void Coordinator::watch() {
   std::string stall;
   {
     const MutexLock lock(mutex_);
-    const bool is_waiting = !fatal_ && (!closures_.idle() || evaluation_ != nullptr);
+    const bool is_waiting = !fatal_ && (!closures_.idle() || evaluations_.current() != nullptr);
     if (const auto stalled = stall_.look(is_waiting, Clock::now()))
       stall = fmt::format("nothing has finished for {}: waiting for {}", format_duration(*stalled), describe());
   }

@@ -22,7 +22,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     was_used = lost->was_ready && !closing_ && !fatal_;
     loss = dispatcher_.lose(index, died);
     resources_.lose(index);
-    if (evaluation_) evaluation_->return_part(index);
+    evaluations_.return_part(index);
     announce_idle();
     changed_.notify_all();
   }
