@@ -1,31 +1,28 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface: it sends what its parts decide. They are ClosureTable,
-// WorkerPool, Dispatcher, WorkerResources, ServerHealth, Evaluation and StallReport, each with its own state and
-// without a lock; one lock guards them all, and requests are sent and callbacks of the caller are called without it.
-// CommandSessions and RunOwnership are one thread's. connect.cpp and cluster_coordinator.cpp (schedule, join) run on
-// callers' threads, dispatch.cpp sends closures to workers, fencing.cpp fences and drops after a failure, workers.cpp
-// handles new workers, worker_loss.cpp lost ones, servers.cpp the variables. Thread rule: public functions from any
-// thread but the I/O thread; the private ones say where they run.
+// The ClusterCoordinator behind the public interface: it sends what its parts decide, which are listed in README.md.
+// Each has its own state and no lock; one lock guards them all, and requests are sent and callbacks of the caller are
+// called without it. Thread rule: public functions from any thread but the I/O thread; the private ones say where they
+// run.
 #include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
 
-#include "closure_table.hpp"
-#include "command_sessions.hpp"
-#include "dispatcher.hpp"
+#include "dispatch/closure_table.hpp"
+#include "dispatch/dispatcher.hpp"
 #include "evaluation.hpp"
-#include "placed_variables.hpp"
-#include "run_ownership.hpp"
-#include "server_health.hpp"
+#include "servers/placed_variables.hpp"
+#include "servers/run_ownership.hpp"
+#include "servers/server_health.hpp"
 #include "stall_report.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/parameter_servers.hpp"
-#include "worker_pool.hpp"
-#include "worker_resources.hpp"
+#include "workers/command_sessions.hpp"
+#include "workers/worker_pool.hpp"
+#include "workers/worker_resources.hpp"
 
 namespace tfd::coordinator {
 
@@ -99,7 +96,7 @@ class Coordinator final : public ClusterCoordinator {
   const std::string& name_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].name(); }
   task::WorkerClient& client_of(std::size_t worker) const TFD_UNCHECKED_THREADS { return workers_[worker].client(); }
 
-  // dispatch.cpp: on the I/O thread
+  // dispatch/dispatch.cpp, fencing.cpp: on the I/O thread
   void post_dispatch() TFD_REQUIRES(mutex_);
   void dispatch();
   std::vector<Assignment> assign_closures();
@@ -119,7 +116,7 @@ class Coordinator final : public ClusterCoordinator {
   void settle();
   static void call_back(const ClosurePtrs& closures);
 
-  // workers.cpp: on the I/O thread
+  // workers/workers.cpp, worker_loss.cpp: on the I/O thread
   void on_peer(const transport::PeerEvent& event);
   std::optional<std::size_t> find_member(const std::string& name) const;  // a worker of the newest spec
   void worker_refused(const transport::PeerEvent& event);
@@ -140,23 +137,23 @@ class Coordinator final : public ClusterCoordinator {
   void resume_worker_soon(std::size_t index, std::uint64_t generation);
   bool is_server(const std::string& task) const;
 
-  // resources.cpp: iterators and variables on workers
+  // workers/resources.cpp: iterators and variables on workers
   void drop_iterators(std::uint64_t number);  // on the I/O thread
   std::uint64_t shuffle_stream_of(const Worker& worker) const TFD_REQUIRES(mutex_);
   Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
   Result<void> assign_on_workers(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
 
-  // membership.cpp
+  // workers/membership.cpp
   MembershipChange change_workers(const std::map<std::string, std::string>& addresses);  // on the I/O thread
   void connect_worker(std::size_t index) TFD_REQUIRES(mutex_);                           // on the I/O thread
 
-  // commands.cpp: on the I/O thread, but end_sessions()
+  // workers/commands.cpp: on the I/O thread, but end_sessions()
   void open_session(std::size_t index, std::uint64_t generation);
   void renew_sessions();
   void send_command(const Assignment& one);
   void end_sessions(Deadline deadline);
 
-  // servers.cpp
+  // servers/servers.cpp
   Result<void> load_servers(Deadline deadline);
   Result<void> begin_run();
   Result<void> claim_cluster();

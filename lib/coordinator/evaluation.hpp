@@ -13,7 +13,7 @@
 
 #include "tfd/base/error.hpp"
 #include "tfd/task/worker_client.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 

@@ -8,15 +8,15 @@
 namespace tfd::coordinator {
 namespace {
 
-using Answers = std::vector<Result<void>>;
+using Goodbyes = std::vector<Result<void>>;
 
 /// Tells all tasks to stop; returns when each has answered, or is gone, or at the deadline.
-Answers dismiss(std::vector<task::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
+Goodbyes dismiss(std::vector<task::TaskClient>& tasks, std::uint64_t epoch, Deadline deadline) {
   return task::gather<void>(tasks.size(),
                             [&](std::size_t i, auto done) { tasks[i].shutdown(epoch, deadline, std::move(done)); });
 }
 
-void add_silent(std::vector<std::string>& silent, const std::vector<task::TaskClient>& tasks, const Answers& answers) {
+void add_silent(std::vector<std::string>& silent, const std::vector<task::TaskClient>& tasks, const Goodbyes& answers) {
   for (std::size_t i = 0; i < tasks.size(); ++i)
     if (!answers[i] && answers[i].error().code == Code::kDeadlineExceeded) silent.push_back(tasks[i].name());
 }
@@ -43,7 +43,7 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::Endpo
   std::vector<std::string> silent;
   const Deadline half = Deadline::after(deadline.remaining() / 2);  // leaves time for the others if one is down
   for (auto* tasks : {&servers, &workers}) {
-    const Answers answers = dismiss(*tasks, 0, tasks == &servers ? half : deadline);
+    const Goodbyes answers = dismiss(*tasks, 0, tasks == &servers ? half : deadline);
     for (const Result<void>& answer : answers)
       if (!answer && answer.error().code == Code::kPermissionDenied)
         return fail(Code::kFailedPrecondition, "{}", answer.error().message);

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "evaluation.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 

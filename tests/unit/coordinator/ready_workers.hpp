@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Brings workers of a pool up and down, as their events and answers do.
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 

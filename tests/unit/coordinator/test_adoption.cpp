@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Going on with a training whose coordinator is gone.
-#include "adoption.hpp"
+#include "servers/adoption.hpp"
 
 #include <future>
 

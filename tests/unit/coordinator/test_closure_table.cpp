@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include "closure_table.hpp"
+#include "dispatch/closure_table.hpp"
 
 namespace tfd::coordinator {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_sessions.hpp"
+#include "workers/command_sessions.hpp"
 
 #include <doctest/doctest.h>
 

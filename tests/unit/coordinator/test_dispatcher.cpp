@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The way of closures to workers and what becomes of them, without workers or a network.
-#include "dispatcher.hpp"
+#include "dispatch/dispatcher.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ownership of trainings, over records in memory.
-#include "run_ownership.hpp"
+#include "servers/run_ownership.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server_health.hpp"
+#include "servers/server_health.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "ready_workers.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 namespace {

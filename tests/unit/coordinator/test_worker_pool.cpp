@@ -7,7 +7,7 @@
 #include <set>
 
 #include "ready_workers.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Iterators and workers' own variables, without workers or a network.
-#include "worker_resources.hpp"
+#include "workers/worker_resources.hpp"
 
 #include "bed.hpp"
 #include "ready_workers.hpp"

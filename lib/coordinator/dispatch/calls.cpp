@@ -3,7 +3,7 @@
 // Checks that a call fits the program's function that it names, and makes a closure of it.
 #include <algorithm>
 
-#include "closure.hpp"
+#include "dispatch/closure.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"

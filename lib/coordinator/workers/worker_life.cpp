@@ -2,7 +2,7 @@
 //
 // The life of a worker in WorkerPool: members, coming up, loading, failing.
 #include "tfd/base/counted.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "tfd/task/shell_command.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 

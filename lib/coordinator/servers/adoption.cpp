@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "adoption.hpp"
+#include "servers/adoption.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

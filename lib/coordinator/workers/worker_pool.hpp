@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "worker.hpp"
+#include "workers/worker.hpp"
 
 namespace tfd::coordinator {
 

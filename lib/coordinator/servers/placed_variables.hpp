@@ -30,7 +30,7 @@ class PlacedVariables {
         servers_(servers),
         on_refused_(std::move(on_refused)) {}
 
-  // As those of ClusterCoordinator, of variables that aren't per worker.
+  // ClusterCoordinator has the same, for per-worker variables too.
   Result<tensor::Tensor> read(const std::string& variable, Deadline deadline);
   Result<tensor::Tensor> read_rows(const std::string& variable, const tensor::Tensor& rows, Deadline deadline);
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline);

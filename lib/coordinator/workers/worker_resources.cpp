@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker_resources.hpp"
+#include "workers/worker_resources.hpp"
 
 #include <algorithm>
 

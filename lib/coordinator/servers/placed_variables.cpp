@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placed_variables.hpp"
+#include "servers/placed_variables.hpp"
 
 #include "tfd/base/text.hpp"
 #include "tfd/variable/rows.hpp"
-#include "worker_resources.hpp"
+#include "workers/worker_resources.hpp"
 
 namespace tfd::coordinator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "closure_table.hpp"
+#include "dispatch/closure_table.hpp"
 
 #include <algorithm>
 #include <utility>

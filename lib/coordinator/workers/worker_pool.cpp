@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "adoption.hpp"
-#include "closure.hpp"
+#include "dispatch/closure.hpp"
+#include "servers/adoption.hpp"
 
 namespace tfd::coordinator {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dispatcher.hpp"
+#include "dispatch/dispatcher.hpp"
 
 #include <algorithm>
 #include <set>

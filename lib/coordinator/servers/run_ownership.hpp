@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "adoption.hpp"
+#include "servers/adoption.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/coordination.hpp"
 

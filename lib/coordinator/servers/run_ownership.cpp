@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_ownership.hpp"
+#include "servers/run_ownership.hpp"
 
 #include <algorithm>
 

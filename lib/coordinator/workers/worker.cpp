@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "worker.hpp"
+#include "workers/worker.hpp"
 
 #include <cmath>
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "closure_table.hpp"
+#include "dispatch/closure_table.hpp"
 #include "evaluation.hpp"
-#include "worker_pool.hpp"
+#include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 
