@@ -24,15 +24,15 @@ Answers::Answers(WriteText write, bool ordered, std::size_t most)
 
 Answers::~Answers() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
 }
 
 std::uint64_t Answers::begin() {
-  std::unique_lock lock(mutex_);
-  written_.wait(lock, [this] { return unanswered_ < limit_; });
+  MutexLock lock(mutex_);
+  lock.wait(written_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return unanswered_ < limit_; });
   ++unanswered_;
   return ++summary_.lines;
 }
@@ -43,12 +43,12 @@ void Answers::skip() {
 }
 
 void Answers::expect(std::size_t bytes) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   see_size(bytes);
 }
 
 void Answers::put(std::uint64_t line, Kind kind, Form form) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   switch (kind) {
     case Kind::kReady:
       ++summary_.ready;
@@ -85,7 +85,7 @@ void Answers::put_value(const AnswerLabel& asker, AppendValue append) {
       out.resize(before);
       JsonLine answer = asker.answer("error");
       out += std::move(answer.add("error", written.error())).text();
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       --summary_.ready;
       ++summary_.failed;
       return;
@@ -95,19 +95,19 @@ void Answers::put_value(const AnswerLabel& asker, AppendValue append) {
 }
 
 Result<void> Answers::finish() {
-  std::unique_lock lock(mutex_);
-  written_.wait(lock, [this] { return unanswered_ == 0; });
+  MutexLock lock(mutex_);
+  lock.wait(written_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return unanswered_ == 0; });
   if (error_) return fail(*error_);
   return {};
 }
 
 bool Answers::broken() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return error_.has_value();
 }
 
 ClosureStreamSummary Answers::summary() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return summary_;
 }
 
@@ -115,8 +115,8 @@ void Answers::run() {
   for (;;) {
     std::vector<Item> batch;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !items_.empty(); });
+      MutexLock lock(mutex_);
+      lock.wait(changed_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return ending_ || !items_.empty(); });
       if (items_.empty()) return;
       batch.swap(items_);
     }
@@ -154,14 +154,13 @@ void Answers::flush(std::string& text, std::size_t answers, std::size_t largest)
   Result<void> written;
   if (!broken()) written = write_(text);
   text.clear();
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!written && !error_) error_ = std::move(written).error();
   unanswered_ -= answers;
   see_size(largest);
   written_.notify_all();
 }
 
-// Called under the lock.
 void Answers::see_size(std::size_t bytes) {
   if (bytes <= largest_) return;
   largest_ = bytes;

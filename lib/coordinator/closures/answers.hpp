@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tfd/base/json_line.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/coordinator/closures.hpp"
 
 namespace tfd::coordinator {
@@ -64,24 +64,25 @@ class Answers {
   void run();
   void write_batch(std::vector<Item> batch);
   void flush(std::string& text, std::size_t answers, std::size_t largest);
-  void see_size(std::size_t bytes);
+  void see_size(std::size_t bytes) TFD_REQUIRES(mutex_);
 
   const WriteText write_;
   const bool ordered_;
   const std::size_t most_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;  // for the writer
-  std::condition_variable written_;  // notified when answers were written
-  std::vector<Item> items_;
   std::map<std::uint64_t, Form> waiting_;  // used by the writer only: ordered answers behind an unanswered line
   std::uint64_t next_line_ = 1;            // writer only
-  std::size_t unanswered_ = 0;
-  std::size_t limit_;
-  std::size_t largest_ = 1;  // largest memory of a line, or of its answer as text
-  bool ending_ = false;
-  std::optional<Error> error_;
-  ClosureStreamSummary summary_;
+
+  mutable Mutex mutex_;
+  std::condition_variable changed_;  // for the writer
+  std::condition_variable written_;  // notified when answers were written
+  std::vector<Item> items_ TFD_GUARDED_BY(mutex_);
+  std::size_t unanswered_ TFD_GUARDED_BY(mutex_) = 0;
+  std::size_t limit_ TFD_GUARDED_BY(mutex_);
+  std::size_t largest_ TFD_GUARDED_BY(mutex_) = 1;  // largest memory of a line, or of its answer as text
+  bool ending_ TFD_GUARDED_BY(mutex_) = false;
+  std::optional<Error> error_ TFD_GUARDED_BY(mutex_);
+  ClosureStreamSummary summary_ TFD_GUARDED_BY(mutex_);
   std::jthread writer_;  // last: uses all of the above
 };
 

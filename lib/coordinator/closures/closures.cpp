@@ -2,7 +2,6 @@
 #include "tfd/coordinator/closures.hpp"
 
 #include <condition_variable>
-#include <mutex>
 #include <unordered_map>
 
 #include "answers.hpp"
@@ -13,6 +12,7 @@
 #include "retained_values.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::coordinator {
@@ -88,9 +88,10 @@ class ClosureStream {
   ClosureOps ops_;
   RetainedValues kept_;
 
-  std::mutex mutex_;                                     // guards what follows, which the I/O thread fills
-  std::unordered_map<ClosureId, std::string> failures_;  // labels of closures that cancel others
-  std::size_t untold_ = 0;                               // scheduled closures whose on_done hasn't been called
+  Mutex mutex_;
+  /// Labels of closures that cancel others, which the I/O thread fills.
+  std::unordered_map<ClosureId, std::string> failures_ TFD_GUARDED_BY(mutex_);
+  std::size_t untold_ TFD_GUARDED_BY(mutex_) = 0;  // scheduled closures whose on_done hasn't been called
   std::condition_variable told_;
   Answers answers_;  // last: its thread reads the above
 };
@@ -114,8 +115,8 @@ Result<ClosureStreamSummary> ClosureStream::run(const ReadLine& read_line) {
   (void)coordinator_.join(Deadline::never());  // ignored: the failed closure's own line has reported it
   const auto finished = answers_.finish();
   {
-    std::unique_lock lock(mutex_);  // all callbacks have answered; waits for the last one to return
-    told_.wait(lock, [this] { return untold_ == 0; });
+    MutexLock lock(mutex_);  // all callbacks have answered; waits for the last one to return
+    lock.wait(told_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return untold_ == 0; });
   }
   TFD_TRY(finished);
   if (auto lost = coordinator_.lost()) return fail(std::move(*lost));
@@ -187,14 +188,14 @@ Result<void> ClosureStream::schedule(const AnswerLabel& asker, const ClosureLine
   const auto replicas = static_cast<std::size_t>(is_one ? 1 : coordinator_.num_replicas_in_sync());
   answers_.expect(bytes_of_arguments(call) + results.bytes * replicas);
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ++untold_;
   }
   const auto value = coordinator_.schedule(std::move(call));
   if (value) return {};
   kept_.withdraw(place);
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     --untold_;
   }
   await_told();
@@ -274,13 +275,13 @@ Result<void> ClosureStream::answer_now(const AnswerLabel& asker, const ClosureLi
 void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& name, const RetainedValues::Place& place,
                                  const RemoteValue& value) {
   if (value.state() == ClosureState::kError && !options_.keep_going) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     failures_.emplace(value.id(), asker.label());
   }
   const auto complete = kept_.put(place, value);
   put_closure(asker, name, value);
   for (const auto& fetch : complete) put_fetch(fetch);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (--untold_ > 0) return;
   failures_.clear();  // closures that they cancelled have been answered
   told_.notify_all();
@@ -289,8 +290,9 @@ void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& na
 // Waits until all callbacks were called, so that the answers of closures precede that of the join: the coordinator
 // returns a moment before the last callbacks.
 void ClosureStream::await_told() {
-  std::unique_lock lock(mutex_);
-  while (untold_ > 0 && !coordinator_.lost()) told_.wait_for(lock, kReadSlice);
+  MutexLock lock(mutex_);
+  const auto all_told = [this]() TFD_REQUIRES(mutex_) { return untold_ == 0; };
+  while (!all_told() && !coordinator_.lost()) lock.wait(told_, Deadline::after(kReadSlice), all_told);
 }
 
 void ClosureStream::put_closure(const AnswerLabel& asker, const std::string& name, const RemoteValue& value) {
@@ -300,7 +302,7 @@ void ClosureStream::put_closure(const AnswerLabel& asker, const std::string& nam
         asker, [this, name, value](std::string& out) { return values_.append(value.outcome(), {}, name, out); });
   JsonLine answer = asker.answer("cancelled");
   if (const auto cause = value.cause()) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto failure = failures_.find(*cause);
     if (failure != failures_.end()) answer.add_raw("because", failure->second);
   }

@@ -12,14 +12,14 @@ const Error* RetainedValues::Fetch::error() const {
 }
 
 bool RetainedValues::add(const std::string& id) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return known_.try_emplace(id).second;
 }
 
 RetainedValues::Place RetainedValues::expect(const std::optional<std::string>& id, std::size_t results) {
   Place place;
   if (!id) return place;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   place.known_ = &known_.at(*id);
   if (forget_) {
     place.known_->released_by = Known::kForgotten;
@@ -32,7 +32,7 @@ RetainedValues::Place RetainedValues::expect(const std::optional<std::string>& i
 }
 
 void RetainedValues::withdraw(const Place& place) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (place.known_ != nullptr) *place.known_ = {};
 }
 
@@ -40,7 +40,7 @@ void RetainedValues::withdraw(const Place& place) {
 RetainedValues::Fetches RetainedValues::put(const Place& place, const RemoteValue& value) {
   Fetches complete;
   if (!place.named_) return complete;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   Named& named = *place.named_;
   named.value = value;
   if (value.state() == ClosureState::kReady && value.outcome().results.empty()) {
@@ -55,7 +55,7 @@ RetainedValues::Fetches RetainedValues::put(const Place& place, const RemoteValu
 Result<bool> RetainedValues::add_fetch(const std::shared_ptr<Fetch>& fetch) {
   std::vector<RemoteRef> refs;
   TFD_TRY(collect_remotes("fetch", fetch->of, refs));
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const RemoteRef& ref : refs) {
     const auto known = known_.find(ref.id);
     if (known == known_.end() || !known->second.is_closure())
@@ -77,7 +77,7 @@ Result<bool> RetainedValues::add_fetch(const std::shared_ptr<Fetch>& fetch) {
 
 Result<void> RetainedValues::release(const std::vector<std::string>& ids, std::uint64_t line) {
   std::vector<std::shared_ptr<Named>> dropped;  // destroyed without the lock: their tensors may be large
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const std::string& id : ids) {
     const auto known = known_.find(id);
     if (known == known_.end() || !known->second.is_closure())
@@ -93,7 +93,7 @@ Result<void> RetainedValues::release(const std::vector<std::string>& ids, std::u
 }
 
 Result<void> RetainedValues::check_kept(const std::vector<RemoteRef>& refs) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const RemoteRef& ref : refs) TFD_TRY(check_kept(ref.id));
   return {};
 }

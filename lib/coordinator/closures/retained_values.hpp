@@ -4,7 +4,6 @@
 // Results of closures with ids, for the fetches of a closure stream: kept until a line releases them, or with `forget`
 // not at all. Fetches of running closures wait here. Private to the room. Thread rule: thread-safe.
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "answers.hpp"
 #include "closure_values.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::coordinator {
 
@@ -82,12 +82,13 @@ class RetainedValues {
     bool is_closure() const { return named || released_by > 0; }
   };
 
-  Result<void> check_kept(const std::string& id) const;  // under the lock
+  Result<void> check_kept(const std::string& id) const TFD_REQUIRES(mutex_);
 
   const bool forget_;
-  std::mutex mutex_;                              // guards what follows and what it points to
-  std::unordered_map<std::string, Known> known_;  // every id seen; references to elements stay valid
-  std::shared_ptr<Named> nothing_;                // shared by all ids whose closures had no results
+  Mutex mutex_;  // guards what follows and what it points to
+  /// Every id seen; references to elements stay valid.
+  std::unordered_map<std::string, Known> known_ TFD_GUARDED_BY(mutex_);
+  std::shared_ptr<Named> nothing_ TFD_GUARDED_BY(mutex_);  // shared by all ids whose closures had no results
 };
 
 }  // namespace tfd::coordinator

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include "data_positions.hpp"
 #include "scheduled_steps.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/notifier.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/train/train_loop.hpp"
@@ -65,8 +65,8 @@ class CoordinatorDriver final : public train::StepDriver {
   CoordinatorOptions with_;
   const TrainOptions& options_;
   Notifier notifier_;
-  std::mutex mutex_;
-  std::vector<train::WorkerEvent> changes_;  // not yet reported by the training's thread
+  Mutex mutex_;
+  std::vector<train::WorkerEvent> changes_ TFD_GUARDED_BY(mutex_);  // not yet reported by the training's thread
   Steps steps_;
   std::atomic<ClusterCoordinator*> connected_ = nullptr;  // the next one, for wake()
   std::unique_ptr<ClusterCoordinator> coordinator_;       // last: its threads use all of the above
@@ -80,7 +80,7 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
   if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
   with_.data_seed = from.data_seed();
   with_.on_worker = [this](const train::WorkerEvent& change) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     changes_.push_back(change);
     notifier_.notify();
   };
@@ -177,7 +177,7 @@ void CoordinatorDriver::wake() {
 Result<void> CoordinatorDriver::tell_news(train::StepControl& control) {
   std::vector<train::WorkerEvent> changes;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     changes = std::exchange(changes_, {});
   }
   for (const train::WorkerEvent& change : changes) TFD_TRY(control.worker_changed(change));
