@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using Answer = EvaluationQueue::Answer;
 using Metrics = std::vector<step::Metric>;
 
-constexpr Clock::time_point kNow{1h};
+constexpr Clock::time_point kMoment{1h};
 
 /// Ready workers, and passes over them.
 struct Track {
@@ -24,15 +24,15 @@ struct Track {
   explicit Track(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       workers.add(fmt::format("worker:{}", i), Window(4));
-      bring_up(workers, i, Window(4), kNow);
+      bring_up(workers, i, Window(4), kMoment);
     }
   }
   Answer counts(const EvaluationQueue::Part& part, double examples) {
     return queue.answered(part, Metrics{{.name = "examples", .reduce = program::Reduce::kSum, .value = examples}},
-                          false, kNow);
+                          false, kMoment);
   }
   Answer fails(const EvaluationQueue::Part& part, Code code, bool is_of_server = false) {
-    return queue.answered(part, fail(Error{code, "it failed", {}}), is_of_server, kNow);
+    return queue.answered(part, fail(Error{code, "it failed", {}}), is_of_server, kMoment);
   }
 };
 
@@ -46,9 +46,9 @@ std::vector<std::size_t> workers_of(const std::vector<EvaluationQueue::Part>& pa
 
 TEST_CASE("evaluation: a pass has a part for each worker that is up or loading, and adds up what they counted") {
   Track track(3);
-  take_down(track.workers, 0, kNow);
-  track.workers.up(0, 2, true, kNow);  // it is loading
-  take_down(track.workers, 1, kNow);
+  take_down(track.workers, 0, kMoment);
+  track.workers.up(0, 2, true, kMoment);  // it is loading
+  take_down(track.workers, 1, kMoment);
   CHECK(track.queue.current() == nullptr);
   CHECK(track.queue.take_parts().empty());
   const auto pass = track.queue.begin("eval", 10, 7);
@@ -58,7 +58,7 @@ TEST_CASE("evaluation: a pass has a part for each worker that is up or loading, 
   const auto first = track.queue.take_parts();
   REQUIRE(workers_of(first) == std::vector<std::size_t>{2});
   CHECK(track.queue.take_parts().empty());  // one part at a time
-  track.workers.ready(0, track.workers[0].generation(), Window(4), kNow);
+  track.workers.ready(0, track.workers[0].generation(), Window(4), kMoment);
   const auto second = track.queue.take_parts();
   REQUIRE(workers_of(second) == std::vector<std::size_t>{0});
   CHECK(pass->runs_on(2));
@@ -75,9 +75,9 @@ TEST_CASE("evaluation: a pass has a part for each worker that is up or loading, 
 
 TEST_CASE("evaluation: without any worker there is one part, for the first to come") {
   Track track(1);
-  take_down(track.workers, 0, kNow);
+  take_down(track.workers, 0, kMoment);
   CHECK(track.queue.begin("eval", {}, 7)->pass().parts == 1);
-  bring_up(track.workers, 0, Window(4), kNow);
+  bring_up(track.workers, 0, Window(4), kMoment);
   CHECK(track.queue.take_parts().size() == 1);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("evaluation: the part of a lost worker is done again elsewhere, and it
   const auto parts = track.queue.take_parts();
   REQUIRE(parts.size() == 2);
   CHECK(track.fails(parts[0], Code::kUnavailable) == Answer::kWorkerLost);
-  take_down(track.workers, 0, kNow);
+  take_down(track.workers, 0, kMoment);
   track.queue.return_part(0);
   CHECK(track.counts(parts[0], 1) == Answer::kLate);
   CHECK(track.counts(parts[1], 2) == Answer::kCounted);
@@ -103,7 +103,7 @@ TEST_CASE("evaluation: a worker that can't reach a parameter server keeps no par
   track.queue.begin("eval", {}, 7);
   const auto parts = track.queue.take_parts();
   CHECK(track.fails(parts.at(0), Code::kUnavailable, true) == Answer::kServerFailed);
-  track.workers.server_trouble(0, parts[0].generation, kNow);
+  track.workers.server_trouble(0, parts[0].generation, kMoment);
   CHECK(track.queue.take_parts().empty());
   CHECK(track.counts(parts[0], 1) == Answer::kLate);
   track.workers.resume(0, parts[0].generation);

@@ -56,7 +56,7 @@ struct Shelf {
   }
 };
 
-Result<void> failed(Code code) { return fail(Error{code, "it failed", {}}); }
+Result<void> refusal(Code code) { return fail(Error{code, "it failed", {}}); }
 
 constexpr auto kReady = ClosureState::kReady, kAborted = ClosureState::kAborted;
 using States = std::vector<ClosureState>;
@@ -113,7 +113,7 @@ TEST_CASE("worker resources: iterators that a worker can't create aren't tried b
   const auto bad = shelf.resources.add("ten", 7), good = shelf.resources.add("threes", 7);
   const auto* next = shelf.resources.take_next(0);
   REQUIRE(next->id == bad.id);
-  CHECK(shelf.resources.created(next->number, 0, failed(Code::kInvalidArgument)) == Creation::kFailed);
+  CHECK(shelf.resources.created(next->number, 0, refusal(Code::kInvalidArgument)) == Creation::kFailed);
   CHECK(shelf.resources.find(bad.id)->error->message == "it failed");
   CHECK(shelf.resources.find(bad.id)->error->task == "worker:0");
   CHECK(shelf.create(0) == std::vector{good.id});
@@ -128,13 +128,13 @@ TEST_CASE("worker resources: a worker that is loading must create them all, unle
   shelf.workers.up(0, 2, true, {});
   shelf.resources.begin(0);
   const auto number = shelf.resources.take_next(0)->number;
-  CHECK(shelf.resources.created(number, 0, failed(Code::kUnavailable)) == Creation::kWorkerLost);
-  CHECK(shelf.resources.created(number, 0, failed(Code::kInternal)) == Creation::kWorkerUnfit);
+  CHECK(shelf.resources.created(number, 0, refusal(Code::kUnavailable)) == Creation::kWorkerLost);
+  CHECK(shelf.resources.created(number, 0, refusal(Code::kInternal)) == Creation::kWorkerUnfit);
   CHECK_FALSE(shelf.resources.find(number)->error);  // other workers have them
-  CHECK(shelf.resources.created(number, 0, failed(Code::kAlreadyExists)) == Creation::kMade);
+  CHECK(shelf.resources.created(number, 0, refusal(Code::kAlreadyExists)) == Creation::kMade);
   made.reset();
   shelf.resources.drop(number);
-  CHECK(shelf.resources.created(number, 0, failed(Code::kInternal)) == Creation::kFailed);
+  CHECK(shelf.resources.created(number, 0, refusal(Code::kInternal)) == Creation::kFailed);
 }
 
 TEST_CASE("worker resources: values say whether a worker has its own, and their error which worker it went with") {
