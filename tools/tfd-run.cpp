@@ -39,7 +39,8 @@ struct Devices {
   std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
 };
 
-Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
+/// `shares_devices`: several replicas may be on one device, since processes share them.
+Result<Devices> find_devices(const Asked& a, bool shares_devices, const cli::Io& io) {
   keep_plugins_quiet();  // the plug-in may be asked for its devices
   if (a.has_topology()) {
     auto asked = a.tpu;
@@ -48,7 +49,7 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
     auto found = TFD_TRY(run::choose_tpu_devices(asked, io.env));
     return Devices{std::move(found.choice), std::move(found.plan)};
   }
-  const int replicas = a.has_group() ? 1 : std::max(a.replicas, 1);  // a group's replicas share devices
+  const int replicas = shares_devices ? 1 : std::max(a.replicas, 1);
   auto choice = a.devices.empty() ? function::first_devices(replicas) : TFD_TRY(choose_devices(io.env, a.devices));
   if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
     return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
@@ -59,7 +60,7 @@ Result<Devices> find_devices(const Asked& a, const cli::Io& io) {
 /// Number of replicas of a step: a worker's, or, where several workers make a step together, theirs.
 int replicas_of(const Asked& a, const function::DeviceChoice& devices,
                 const std::optional<cluster::ClusterConfig>& group) {
-  if (!group || group->cluster.empty()) return a.has_group() && a.replicas > 0 ? a.replicas : devices.replicas();
+  if (!group || group->cluster.empty()) return devices.replicas();
   if (a.replicas > 0) return a.replicas;
   int workers = 0;
   for (const char* const job : {"chief", "worker"}) workers += group->cluster.num_tasks(job).value_or(0);
@@ -231,12 +232,12 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.predict.empty()) a.function = a.predict;
   a.kind = strategy::find_kind(a.strategy);
   TFD_TRY(run::check_options(a));
-  const auto found = TFD_TRY(find_devices(a, io));
-  const function::DeviceChoice& devices = found.choice;
-  // A group's number of replicas is its cluster's affair; others read their cluster once the program is known to be
+  // A group's devices and replicas are its cluster's affair; others read their cluster once the program is known to be
   // right.
   std::optional<cluster::ClusterConfig> known;
   if (a.has_group()) known = TFD_TRY(find_cluster(a, io));
+  const auto found = TFD_TRY(find_devices(a, known && !known->cluster.empty(), io));
+  const function::DeviceChoice& devices = found.choice;
   const int replicas = replicas_of(a, devices, known);
   auto program = TFD_TRY(training::load_program(a.common,
                                                 {.overrides = {},

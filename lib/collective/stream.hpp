@@ -37,7 +37,7 @@ class Stream {
   virtual void wake_up() {}
 };
 
-/// Over a connected socket, which it makes non-blocking. Reads ahead a little.
+/// A stream over a connected socket, which it makes non-blocking. Reads ahead a little.
 std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
 
 /// The same with everything encrypted: AES-256-GCM in records of at most 64 KiB, whose nonce is their number.
@@ -45,7 +45,7 @@ std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
 Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
                                                    const std::array<std::byte, 32>& key_to_receive);
 
-/// Through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves: one makes
+/// A stream through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves: one makes
 /// the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells when it
 /// ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
 Result<std::unique_ptr<Stream>> make_shared_stream(process::Fd socket);

@@ -151,7 +151,7 @@ void TaskGroup::on_failure(Failure failure) {
       say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
     return;
   }
-  // Of those who end because another one is lost none is the cause, though one may be seen first.
+  // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.status.code == kOthersLoss;
   if (!cause_ || !is_consequence) cause_ = std::move(failure);
   if (!is_consequence || running().empty()) return decide();
@@ -171,7 +171,7 @@ void TaskGroup::decide() {
     line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(Restarts::kWindow),
                         restarts_->count() == 1 ? "is" : "are", restarts_->most());
   }
-  // As in any pipeline: who stops reading knows why the writers end.
+  // A reader that goes ends its writers, as in any pipeline: who stops reading knows why the writers end.
   if (cause_->status.signal != SIGPIPE || !relay_.has_lost_reader()) say_(line);
   end_all(SIGTERM, options_.stop_grace);
 }

@@ -32,7 +32,7 @@ struct MeetingResult {
   collective::Secret secret{};
 };
 
-// As JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
+// Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
 std::string format_join(const JoinRequest& request);
 Result<JoinRequest> parse_join(std::string_view text);
 std::string format_result(const MeetingResult& result);

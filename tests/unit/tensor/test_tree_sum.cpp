@@ -67,8 +67,7 @@ TEST_CASE("a tree of leaves is divided at the largest power of two below their n
     CHECK(sum.as<float>()[k] == ((at(0) + at(1)) + (at(2) + at(3))) + at(4));
   }
   const Tensor three = sum_of({leaves.begin(), leaves.begin() + 3});
-  CHECK(three.as<float>()[7] ==
-        (leaves[0].as<float>()[7] + leaves[1].as<float>()[7]) + leaves[2].as<float>()[7]);
+  CHECK(three.as<float>()[7] == (leaves[0].as<float>()[7] + leaves[1].as<float>()[7]) + leaves[2].as<float>()[7]);
   CHECK(same_bits(sum_of({leaves[2]}), leaves[2]));
 }
 

@@ -24,7 +24,7 @@
 
 namespace tfd::collective {
 
-/// Which way the bytes take: shared memory where all members are on one host, else TCP; or always one of them.
+/// The way that the bytes take: shared memory where all members are on one host, else TCP; or always one of them.
 enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp };
 /// "auto", "shm", "tcp". kUsage names the choices.
 Result<EngineKind> parse_engine_kind(std::string_view name);

@@ -21,7 +21,7 @@ struct RunOptions {
   std::string data_root = {};
   Environment command_environment = {};
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
-  // For a group of workers that make each step together.
+  // The next ones are for a group of workers that make each step together.
   collective::EngineKind collectives = collective::EngineKind::kAuto;
   bool has_key = false;                               // `make_endpoint` has the cluster's key
   bool is_insecure = false;                           // other hosts may join without a key
