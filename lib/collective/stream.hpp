@@ -45,9 +45,9 @@ std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
 Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
                                                    const std::array<std::byte, 32>& key_to_receive);
 
-/// A stream through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves: one makes
-/// the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells when it
-/// ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
+/// A stream through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves:
+/// one makes the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells
+/// when it ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
 Result<std::unique_ptr<Stream>> make_shared_stream(process::Fd socket);
 Result<std::unique_ptr<Stream>> take_shared_stream(process::Fd socket, Deadline deadline);
 

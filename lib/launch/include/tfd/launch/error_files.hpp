@@ -28,7 +28,8 @@ struct TaskError {
 
 class ErrorFiles {
  public:
-  /// Files in `directory`, which is made. Where it is empty: in a temporary one under TMPDIR, which is removed at the end.
+  /// Files in `directory`, which is made. Where it is empty: in a temporary one under TMPDIR, which is removed at the
+  /// end.
   static Result<ErrorFiles> make(const std::string& directory, const Environment& env);
   ErrorFiles(ErrorFiles&& other) noexcept;
   ErrorFiles& operator=(ErrorFiles&&) = delete;
