@@ -12,6 +12,7 @@
 #include "tfd/base/names.hpp"
 #include "tfd/base/protobuf.hpp"
 #include "tfd/base/stalls.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinator/fetch.hpp"
 #include "tfd/data/distribute.hpp"
@@ -294,6 +295,19 @@ Result<void> fetch_structure(RemoteValue value, RemoteValue other, RemoteValue a
   auto [loss, rest] = TFD_TRY(fetch(std::pair(value, std::vector{other, another}), Deadline::after(60s)));
   return {};
 }
+class Guarded {
+ public:
+  int size() const { const MutexLock lock(mutex_); return size_; }
+  void grow() TFD_REQUIRES(mutex_) { ++size_; }
+  bool wait(std::condition_variable& changed_, Deadline deadline) {
+    MutexLock lock(mutex_);
+    lock.wait(changed_, deadline, [this]() TFD_REQUIRES(mutex_) { return size_ > 0; });
+    return size_ > 0;
+  }
+ private:
+  mutable Mutex mutex_;
+  int size_ TFD_GUARDED_BY(mutex_) = 0;
+};
 // lib/coordinator/README.md
 Result<void> readme(const ClusterConfig& config, Deadline soon) {
   const auto program = TFD_TRY(program::load_program("program.json", {}));
