@@ -12,11 +12,9 @@ Result<void> Operation::hear(int, std::string_view own) {
 
 GatherOperation::GatherOperation(Call call, std::string encoded, int rank, int members, std::string_view own,
                                  std::size_t most)
-    : Operation(std::move(call), std::move(encoded)),
-      own_(own),
-      most_(most),
-      results_(static_cast<std::size_t>(members)) {
+    : Operation(std::move(call), std::move(encoded)), most_(most), results_(static_cast<std::size_t>(members)) {
   results_[static_cast<std::size_t>(rank)] = own;
+  own_ = results_[static_cast<std::size_t>(rank)];
 }
 
 std::string GatherOperation::own() const {

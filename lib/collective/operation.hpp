@@ -60,7 +60,7 @@ class GatherOperation : public Operation {
   std::vector<std::string> take() { return std::move(results_); }
 
  private:
-  std::string_view own_;
+  std::string_view own_;  // among the results
   std::size_t most_;
   std::vector<std::string> results_;  // by rank
 };

@@ -47,7 +47,7 @@ Result<Notice> parse_notice(std::string_view text) {
   std::memcpy(&count, text.data() + 2, sizeof count);
   if (count > (text.size() - kHead) / sizeof(double)) return malformed();
   out.weights.resize(count);
-  std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));
+  if (count > 0) std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));
   const std::string_view rest = text.substr(kHead + count * sizeof(double));
   if (rest.empty()) return out;
   const Json json = Json::parse(rest, nullptr, false);

@@ -111,7 +111,7 @@ class Communicator {
   /// Every member's bytes, by rank; their sizes may differ, up to `most`.
   virtual Result<std::vector<std::string>> all_gather(std::string_view name, std::int64_t step, std::string_view own,
                                                       Deadline deadline, std::size_t most = 64 << 20) = 0;
-  /// The same in two halves.
+  /// The same in two halves; `own` is copied.
   virtual Result<void> begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
                                         std::size_t most = 1 << 20) = 0;
   virtual Result<std::vector<std::string>> wait_all_gather(Deadline deadline) = 0;
