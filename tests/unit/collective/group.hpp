@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,12 +37,14 @@ struct Group {
                                                 Deadline deadline = soon()) {
     return collective::connect(of(rank), listeners[static_cast<std::size_t>(rank)].get(), engine, deadline);
   }
-  /// Runs `work` for each member on its own thread, connected.
+  /// Runs `work` for each member on its own thread, once all are connected.
   void run(const std::function<void(Communicator&)>& work, EngineKind engine = EngineKind::kTcp) {
     std::vector<std::thread> threads;
+    std::latch connected(size());
     for (int rank = 0; rank < size(); ++rank)
       threads.emplace_back([&, rank] {
         auto communicator = connect(rank, engine);
+        connected.arrive_and_wait();
         if (!communicator) {
           MESSAGE(communicator.error().message);
           FAIL_CHECK("not connected");
