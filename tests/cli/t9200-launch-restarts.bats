@@ -9,8 +9,11 @@ teardown() { launch_teardown; }
 @test "launch: with MIN:MAX a failure starts all tasks again, with the same indices, and doesn't count at the end" {
   run -0 --separate-stderr tfd-launch -n 3 --workers 1:3 -- sh -c '
     echo "$RANK of $WORLD_SIZE ($TFD_WORKERS): generation $TFD_GENERATION, restart $TFD_RESTARTS"
-    [ "$TFD_GENERATION$RANK" != 01 ] || exit 7
-    [ "$TFD_GENERATION" != 0 ] || exec sleep 60'
+    touch "said-$RANK"
+    [ "$TFD_GENERATION" = 0 ] || exit 0
+    [ "$RANK" = 1 ] || exec sleep 60
+    until [ -e said-0 ] && [ -e said-2 ]; do sleep 0.05; done
+    exit 7'
   [ "$(sort <<<"$output")" = $'worker:0: 0 of 3 (1:3): generation 0, restart 0
 worker:0: 0 of 3 (1:3): generation 1, restart 1
 worker:1: 1 of 3 (1:3): generation 0, restart 0
@@ -21,7 +24,11 @@ worker:2: 2 of 3 (1:3): generation 1, restart 1' ]
 }
 
 @test "launch: ports stay the same from start to start, and files go on" {
-  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --output logs -- sh -c 'echo "$MASTER_PORT"; [ "$TFD_GENERATION" != 0 ] || exit 1'
+  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --output logs -- sh -c '
+    echo "$MASTER_PORT"; touch "said-$RANK"
+    [ "$TFD_GENERATION" = 0 ] || exit 0
+    until [ -e said-0 ] && [ -e said-1 ]; do sleep 0.05; done
+    exit 1'
   [ "$(cat logs/*.out | sort -u | wc -l)" = 1 ]
   [ "$(wc -l <logs/worker-0.out)" = 2 ]
 }
