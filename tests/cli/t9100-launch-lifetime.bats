@@ -88,7 +88,7 @@ PY
   kill -TSTP "$LAUNCHER"
   stopped() { grep -qs '^State:.[Tt]' "/proc/$1/status"; }
   until_true stopped "$LAUNCHER"
-  stopped "$task"
+  until_true stopped "$task"
   kill -CONT "$LAUNCHER"
   before=$(wc -l <count)
   until_true has_lines count "$((before + 2))"
@@ -102,8 +102,8 @@ PY
 }
 
 @test "launch: --timeout limits the whole run, 75, and names who still runs" {
-  run -75 --separate-stderr tfd-launch -n 2 --timeout 300ms -- sh -c '[ "$RANK" = 0 ] || exec sleep 60'
-  [ "$stderr" = "tfd-launch: worker:1 still runs after 300ms (--timeout)" ]
+  run -75 --separate-stderr tfd-launch -n 2 --timeout 2s -- sh -c '[ "$RANK" = 0 ] || exec sleep 60'
+  [ "$stderr" = "tfd-launch: worker:1 still runs after 2s (--timeout)" ]
 }
 
 @test "launch: a killed launcher takes its tasks along" {
