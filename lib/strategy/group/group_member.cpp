@@ -6,9 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tfd/base/counted.hpp"
-#include "tfd/function/devices.hpp"
-
 namespace tfd::strategy {
 namespace {
 
@@ -69,8 +66,8 @@ Result<void> GroupMember::join() {
     for (const int devices : group_->devices()) replicas += devices;
   const auto members = static_cast<int>(names_.size());
   if (replicas < members)
-    return fail(Code::kInvalidArgument, "--replicas {}: there are {}, each of which needs a replica", replicas,
-                fmt::format("{} processes", members));
+    return fail(Code::kInvalidArgument, "--replicas {}: there are {} processes, each of which needs a replica",
+                replicas, members);
   exchange_ =
       std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout);
   return {};
@@ -193,11 +190,9 @@ void GroupMember::interrupted() {
 void GroupMember::fail_all(const Error& error) {
   if (!group_) return;
   Error told = error;
-  const std::string& own = names_.empty() ? options_.group.members[static_cast<std::size_t>(options_.group.rank)].first
-                                          : names_[static_cast<std::size_t>(options_.group.rank)];
   if (told.task.empty()) {
-    told.message = fmt::format("{}: {}", own, told.message);
-    told.task = own;
+    told.task = options_.group.members[static_cast<std::size_t>(options_.group.rank)].first;
+    told.message = fmt::format("{}: {}", told.task, told.message);
   }
   group_->communicator().cancel(std::move(told));
 }

@@ -25,14 +25,14 @@ class GroupMember {
   Result<void> begin(const train::TrainStart& from);
   bool is_chief() const { return options_.group.rank == 0; }
   DeviceTrainer& trainer() { return trainer_; }
-  const task::Group& group() const { return *group_; }
+  const DeviceTrainer& trainer() const { return trainer_; }
   const step::ReplicaRange& replicas() const { return exchange_->range(); }
   const std::vector<std::string>& names() const { return names_; }
   /// Step that this member is at, for other threads.
   std::int64_t step_now() const { return step_now_; }
 
-  /// Takes the next step's inputs and announces them, with what the chief does next. kCancelled: the data were stopped,
-  /// and nothing was announced, for the chief; followers announce that.
+  /// Announces what the chief does next, and for a step what this member has for it: it takes the inputs first, and
+  /// announces their error if it can't.
   Result<void> announce(Notice notice);
   /// Waits for what all announced. Errors of the members, the first one in all.
   Result<Notices> notices();

@@ -74,11 +74,10 @@ class ChiefDriver final : public train::StepDriver {
 };
 
 void ChiefDriver::describe(JsonLine& start) const {
-  auto& member = const_cast<ChiefDriver*>(this)->member_;
-  start.add("workers", static_cast<std::int64_t>(member.names().size())).add("worker", 0);
-  start.add("replicas", member.replicas().all);
+  start.add("workers", static_cast<std::int64_t>(member_.names().size())).add("worker", 0);
+  start.add("replicas", member_.replicas().all);
   start.add_raw("devices",
-                fmt::format("[\"{}\"]", fmt::join(function::names_of_devices(member.trainer().engine()), "\", \"")));
+                fmt::format("[\"{}\"]", fmt::join(function::names_of_devices(member_.trainer().engine()), "\", \"")));
 }
 
 Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
@@ -113,10 +112,10 @@ Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
 }
 
 /// A member that isn't the chief: does what the chief announces, until its end.
-Result<train::TrainSummary> follow(GroupMember& member, const GroupTrainingOptions& options) {
+Result<train::TrainSummary> follow(const program::Program& program, GroupMember& member) {
   train::TrainSummary summary;
   summary.first_step = member.trainer().step();
-  summary.steps = options.steps;
+  summary.steps = program.train->steps;
   const auto begun = Clock::now();
   for (;;) {
     TFD_TRY(member.announce({}));
@@ -167,12 +166,11 @@ Result<train::TrainSummary> train_in_group(const program::Program& program, Grou
     return summary;
   }
   GroupMember member(program, options);
-  options.steps = program.train->steps;
   train.interrupts->on_ask([&] { member.interrupted(); });
   member.interrupted();
   auto summary = [&]() -> Result<train::TrainSummary> {
     TFD_TRY(member.begin({}));
-    return follow(member, options);
+    return follow(program, member);
   }();
   train.interrupts->on_ask({});
   if (!summary) member.fail_all(summary.error());

@@ -14,7 +14,6 @@ struct GroupTrainingOptions {
   task::GroupOptions group;
   Duration join = std::chrono::seconds(600);             // for all members to come
   Duration step_timeout = std::chrono::hours(24 * 365);  // of one collective; members that are gone end it before
-  std::optional<std::int64_t> steps = {};                // set by train_in_group()
   int replicas = 0;                                      // of the training; 0: as many as the members have devices
   DeviceTrainingOptions device;                          // `replicas` are this process's devices
 };
