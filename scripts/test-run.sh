@@ -189,6 +189,16 @@ failed_cases() { # NAME
     *) sed -nE 's/^not ok [0-9]+ (.*) in [0-9]+ms$/\1/p' "$log" ;;
   esac
 }
+# The first reasons that the log says, a line each: what a failed check expected, or what a bats test compared and saw.
+reasons() { # NAME
+  local log
+  log=$(log_of "$1")
+  case $1 in
+    unit/*) awk '/ ERROR: / { print; left = 3; next } left > 0 && NF { print; --left }' "$log" ;;
+    vectors | fuzz/*) tail -n 5 "$log" ;;
+    *) awk '/^(ok|not ok) / { on = /^not/ } on' "$log" ;;
+  esac | head -n 20 | cut -c -300
+}
 quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; } # as a shell reads it
 
 # Says what failed, and how to run it again.
@@ -307,6 +317,9 @@ if [ -n "$CASE" ] && [ $((PASSED + FAILED + SKIPPED)) = 0 ]; then
   exit 64
 fi
 [ -n "$CASE" ] || write_times
-for failure in "${FAILURES[@]}"; do say_failed "$failure"; done
+for failure in "${FAILURES[@]}"; do
+  say_failed "$failure"
+  reasons "$failure" | sed 's/^/  /' >&2
+done
 echo "$PASSED passed, $FAILED failed"
 [ "$FAILED" = 0 ] && [ "$PASSED" -gt 0 ]

@@ -311,7 +311,7 @@ class CoordinationBed {
     return ParameterServers::connect(placement, std::move(options), soon()).value();
   }
   void kill(const std::string& name) { network_->kill(name); }
-  static Deadline soon() { return Deadline::after(20s); }
+  static Deadline soon() { return Deadline::after(60s); }
   /// "w", to be loaded.
   PackedProgram place_one_variable() {
     Parts parts;

@@ -17,6 +17,8 @@ struct CryptoSymbol {
   const char* name;
   Function& function;
 };
+template <class Function>
+CryptoSymbol(const char*, Function&) -> CryptoSymbol<Function>;  // clang doesn't deduce an aggregate's before 17
 
 /// Finds all of these. kUnimplemented: libcrypto can't be loaded, or lacks one; says what to install. `why`: "which
 /// signs for a service account".
