@@ -6,7 +6,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"
-#include "typed_paths.hpp"
+#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

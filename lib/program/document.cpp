@@ -9,7 +9,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "typed_paths.hpp"
+#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "node.hpp"
-#include "problems.hpp"
+#include "check/problems.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/tensor/safetensors.hpp"
 

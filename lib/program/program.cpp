@@ -10,7 +10,7 @@
 #include "document.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
-#include "typed_paths.hpp"
+#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

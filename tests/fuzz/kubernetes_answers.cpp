@@ -3,8 +3,8 @@
 // Kubeconfigs, what exec plug-ins print, and what a Kubernetes API server says of pods.
 #include "checks.hpp"
 #include "kubernetes/choose.hpp"
-#include "kubernetes/credentials.hpp"
-#include "kubernetes/kubeconfig.hpp"
+#include "kubernetes/config/credentials.hpp"
+#include "kubernetes/config/kubeconfig.hpp"
 #include "kubernetes/pods.hpp"
 #include "targets.hpp"
 #include "tfd/base/text.hpp"

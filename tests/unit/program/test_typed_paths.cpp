@@ -10,7 +10,7 @@
 #include "programs.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/base/file.hpp"
-#include "typed_paths.hpp"
+#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "access.hpp"
+#include "kubernetes/access.hpp"
 
 namespace tfd::resolve::kubernetes {
 

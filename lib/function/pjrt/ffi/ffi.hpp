@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api.hpp"
+#include "pjrt/api.hpp"
 
 namespace tfd::function::ffi {
 
