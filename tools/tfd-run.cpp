@@ -91,6 +91,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   }
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
+  with.verify_every = a.verify_every.value_or(with.verify_every);
   with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   with.data_root = a.common.data_root;
@@ -252,7 +253,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,
                                                      .devices = devices,
-                                                     .replicas = a.has_group() ? replicas : 0,
+                                                     .replicas = a.has_group() ? a.replicas : 0,
                                                      .tpu = found.plan,
                                                      .step = step_mode(a),
                                                      .compat = compat_of(a)}));
@@ -280,7 +281,10 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, io);
   if (role.is_chief)
     warn_of_split_training(program, a.has_group() ? replicas : static_cast<int>(role.workers) * replicas, io);
-  const int elements = program.train->replicas == program::Replicas::kSplit ? 1 : replicas;
+  // A group whose checkpoint may say how many replicas it has counts its steps when it knows that.
+  const bool is_counted_later = a.has_group() && !config.cluster.empty() && a.replicas == 0;
+  const bool takes_one = program.train->replicas == program::Replicas::kSplit || is_counted_later;
+  const int elements = takes_one ? 1 : replicas;
   const train::EpochsOptions epochs{.data_root = a.common.data_root,
                                     .elements_per_step = elements,
                                     .make_engine = [&] { return make_engine(io.env, devices, io.log); },

@@ -37,8 +37,8 @@ struct GroupFiles {
   std::string_view used;
   std::string_view cached;  // a line of memory.stat
 };
-constexpr GroupFiles kFirst{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "cache"};
-constexpr GroupFiles kSecond{"/memory.max", "/memory.current", "file"};
+constexpr GroupFiles kCgroupV1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "cache"};
+constexpr GroupFiles kCgroupV2{"/memory.max", "/memory.current", "file"};
 
 void lower_to_group(const Load& load, const std::string& directory, const GroupFiles& files, std::uint64_t swap,
                     std::uint64_t& free) {
@@ -66,7 +66,7 @@ std::optional<Bytes> find_free_memory(const Load& given) {
     const std::string top = second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
     // Every group up to the root, which in a container is its own.
     for (std::string group = second ? line.substr(3) : line.substr(first + 8);; group.resize(group.rfind('/'))) {
-      lower_to_group(load, top + (group == "/" ? "" : group), second ? kSecond : kFirst, swap, free);
+      lower_to_group(load, top + (group == "/" ? "" : group), second ? kCgroupV2 : kCgroupV1, swap, free);
       if (group.find('/') == std::string::npos) break;
     }
   }

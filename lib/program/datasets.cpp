@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "check/typed_paths.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"
-#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

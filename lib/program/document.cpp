@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "check/typed_paths.hpp"
 #include "draft.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "node.hpp"
 #include "check/problems.hpp"
+#include "node.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/tensor/safetensors.hpp"
 

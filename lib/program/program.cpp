@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "check/typed_paths.hpp"
 #include "document.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
-#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

@@ -58,6 +58,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(cons
   std::erase_if(initial.state,
                 [&](const auto& one) { return !is_value(one.first) || program.find_variable(one.first) == nullptr; });
   initial.step = 0;
+  initial.replicas = 0;
   return initial;
 }
 

@@ -31,6 +31,44 @@ teardown() { run_teardown; }
   done
 }
 
+@test "multi-worker: a checkpoint says how many replicas its training has, and another number of workers goes on with as many" {
+  local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.checkpoint.dir=ck)
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --strategy mirrored \
+    --set train.checkpoint.dir=ck0 --set train.steps=20 </dev/null
+  group_of 2
+  start_group 2 "${args[@]}" --replicas 4 --set train.steps=10
+  group_ends 0
+  group_of 1
+  start_group 1 "${args[@]}" --set train.steps=20
+  group_ends 0
+  jq -es 'any(.[]; .event == "start" and .step == 10 and .replicas == 4)' worker:0.events
+  [ "$(weights ck/step-00000020.safetensors)" = "$(weights ck0/step-00000020.safetensors)" ]
+  start_group 1 "${args[@]}" --set train.steps=25 --replicas 2
+  group_ends 0
+  grep -q 'replicas 2: the checkpoint is of a training with 4' worker:0.talk
+  group_of 3
+  start_group 3 "${args[@]}" --set train.steps=30
+  group_ends 65
+  grep -q "the checkpoint's training has 2 replicas: there are 3 processes, each of which needs a replica" worker:0.talk
+}
+
+@test "multi-worker: epochs are counted by the replicas that the checkpoint says" {
+  local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set 'datasets.train[2]={"repeat": {"count": 1}}' --set train.steps=null
+    --set train.epochs=1)
+  run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --replicas 4 --strategy mirrored --set train.checkpoint.dir=ck0 </dev/null
+  local steps
+  steps=$(jq -s 'map(select(.event == "end"))[0].step' <<<"$output")
+  group_of 2
+  start_group 2 "${args[@]}" --replicas 4 --set train.checkpoint.dir=ck --set train.max_time=1ms
+  group_ends 0
+  start_group 2 "${args[@]}" --set train.checkpoint.dir=ck
+  group_ends 0
+  [ "$(last worker:0 .step)" = "$steps" ]
+  local final
+  final=step-$(printf %08d "$steps").safetensors
+  [ "$(weights "ck/$final")" = "$(weights "ck0/$final")" ]
+}
+
 @test "multi-worker: SIGTERM to a worker: all end at one step, saved, with 75, and the same command goes on" {
   group_of 2
   local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.checkpoint.dir=ck)

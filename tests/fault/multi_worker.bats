@@ -38,6 +38,44 @@ training() { # N ARGS…
   [ "$(weights ck/step-00000400.safetensors)" = "$(weights undisturbed/step-00000400.safetensors)" ]
 }
 
+# Adds 1 to the floats of a variable that nothing else has, wherever the process has them.
+alter_memory() { # PID FLOATS-OF-THE-PATTERN
+  perl -e '
+    my ($pid, $value, $count) = @ARGV;
+    my ($old, $new, $found) = (pack("f<", $value) x $count, pack("f<", $value + 1) x $count, 0);
+    open(my $maps, "<", "/proc/$pid/maps") or die "maps: $!";
+    open(my $memory, "+<:raw", "/proc/$pid/mem") or die "mem: $!";
+    while (<$maps>) {
+      next unless /^([0-9a-f]+)-([0-9a-f]+) rw/;
+      my ($from, $to) = (hex($1), hex($2));
+      sysseek($memory, $from, 0) or next;
+      defined(sysread($memory, my $bytes, $to - $from)) or next;
+      for (my $at = index($bytes, $old); $at >= 0; $at = index($bytes, $old, $at + length($old))) {
+        sysseek($memory, $from + $at, 0) and syswrite($memory, $new) and ++$found;
+      }
+    }
+    print "$found\n";
+    exit($found == 0);' "$1" 123456.75 64
+}
+
+@test "fault: a worker whose memory alters a variable is named, and all end with 70" {
+  cp -r "$EXAMPLES/digits" digits
+  jq '.variables.mark = {shape: [64], dtype: "f32", trainable: false, init: {constant: {value: 123456.75}}}
+    | def each(kind): ("w1", "b1", "w2", "b2") | {(kind): .};
+    .functions |= map_values(.inputs |= [.[] | if .variables then each("variable") else . end]
+      | .outputs |= [.[] | if .gradients then each("gradient") else . end])' "$EXAMPLES/digits/program.json" >digits/program.json
+  group_of 3
+  start_group 3 digits/program.json "${SEEDED[@]}" --set train.steps=1000000 --set train.checkpoint.dir=ck \
+    --verify-every 50
+  RUN=${PIDS[0]} until_event worker:0 '.event == "step"'
+  alter_memory "${PIDS[1]}"
+  group_ends 70
+  local one
+  for one in 0 1 2; do
+    grep -Eq "after step [0-9]+, 'mark' of worker:1 isn't what the others have: a memory or processor is at fault" "worker:$one.talk"
+  done
+}
+
 @test "fault: a frozen worker is named, then lost; one that thaws before goes on as if nothing had been" {
   group_of 2
   training 2 --set train.steps=1000000

@@ -34,6 +34,7 @@ struct Asked {
   bool json = false;  // of --explain
   std::string compat;
   std::string collectives = "auto";
+  std::optional<std::int64_t> verify_every = {};
   Duration join = std::chrono::seconds(600);
 
   bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host; }

@@ -104,6 +104,13 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.collectives,
        .choices = {"auto", "shm", "tcp"},
        .shown_default = "auto"},
+      {.names = "--verify-every",
+       .placeholder = "N",
+       .help =
+           "With --strategy multi-worker-mirrored: compare the workers' variables after every N steps, and before each "
+           "checkpoint; 0: never",
+       .target = &a.verify_every,
+       .shown_default = "1000"},
       {.names = "--join",
        .placeholder = "DUR",
        .help = "With --strategy multi-worker-mirrored: how long to wait until all workers are there",
@@ -147,6 +154,8 @@ Result<void> check_options(const Asked& a) {
                 a.strategy);
   if (a.collectives != "auto" && !a.has_group())
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
+  if (a.verify_every && !a.has_group())
+    return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");

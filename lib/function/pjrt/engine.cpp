@@ -7,7 +7,7 @@
 #include "buffer.hpp"
 #include "cache.hpp"
 #include "executable.hpp"
-#include "pjrt/ffi/lapack.hpp"
+#include "ffi/lapack.hpp"
 #include "partitioned_function.hpp"
 #include "platforms.hpp"
 #include "proto.hpp"

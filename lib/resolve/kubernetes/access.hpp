@@ -9,7 +9,7 @@
 // Thread rule: plain values.
 #include <string>
 
-#include "kubernetes/config/kubeconfig.hpp"
+#include "config/kubeconfig.hpp"
 #include "tfd/resolve/kubernetes.hpp"
 
 namespace tfd::resolve::kubernetes {

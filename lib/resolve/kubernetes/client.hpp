@@ -5,7 +5,7 @@
 // Thread rule: one thread.
 #include <string>
 
-#include "kubernetes/config/credentials.hpp"
+#include "config/credentials.hpp"
 #include "tfd/cluster/json_value.hpp"
 
 namespace tfd::resolve::kubernetes {

@@ -280,9 +280,7 @@ Result<DeviceSteps::Done> DeviceSteps::step(const Inputs& inputs, std::int64_t n
   TFD_TRY(add_programs());
   if (can_be_fused(inputs.step))
     if (auto done = TFD_TRY(step_fused(inputs, number))) return std::move(*done);
-  auto done = TFD_TRY(step_apart(inputs, number));
-  move_loss_scale(done.nonfinite.empty());
-  return done;
+  return apply(TFD_TRY(compute(inputs, number)), inputs, number);
 }
 
 // One module runs on all devices and takes the mean over equal replicas: a step with exhausted data, or with batches of
@@ -323,16 +321,16 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
   return done;
 }
 
-Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int64_t number) {
-  const bool looks = looks_at_gradients();
-  const std::size_t count = inputs.step.replicas.size(), devices = state_.size();
+Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::int64_t number) {
+  TFD_TRY(add_programs());
+  const bool reads = !is_alone() || looks_at_gradients();
+  const std::size_t count = inputs.step.replicas.size();
   const auto replicas = static_cast<std::size_t>(options_.replicas.count);
-  const bool is_alone = options_.replicas.all == 1 && options_.exchange == nullptr;
-  std::vector<DeviceBuffers> changes(replicas);  // by replica of this process
-  std::vector<std::vector<Tensor>> metrics(count), host(replicas);
+  Computed out;
+  out.metrics.resize(count);
+  out.changes.resize(replicas);
+  out.host.resize(replicas);
   std::vector<Result<void>> done(count);
-  step::ReplicaWeights own_weights(replicas, step::kNoData);
-  for (const auto& one : inputs.step.replicas) own_weights[static_cast<std::size_t>(one.replica)] = one.examples;
   std::future<void> beside;  // on first use both are compiled concurrently
   if (!updates_[waits() ? 1 : 0].is_made())
     beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
@@ -344,43 +342,57 @@ Result<DeviceSteps::Done> DeviceSteps::step_apart(const Inputs& inputs, std::int
     const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, i, inputs))};
     const auto device = static_cast<std::size_t>(device_of(one.replica));
     const auto results = TFD_TRY((*programs)[device]->execute(arguments)).front();
-    for (const std::size_t r : compute.metrics) metrics[i].push_back(TFD_TRY(results[r]->to_host()));
+    for (const std::size_t r : compute.metrics) out.metrics[i].push_back(TFD_TRY(results[r]->to_host()));
+    DeviceBuffers& changes = out.changes[replica];
     for (const std::size_t r : compute.changes) {
-      const bool is_own = layout_.packs[changing_[changes[replica].size()]].use.is_own;
-      changes[replica].push_back(results[r]);
-      if (!is_alone || looks) host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[r]->to_host()));
+      const bool is_own = layout_.packs[changing_[changes.size()]].use.is_own;
+      changes.push_back(results[r]);
+      if (reads) out.host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[r]->to_host()));
     }
     return {};
   };
-  threads_.run(devices, [&](std::size_t device) {
+  threads_.run(state_.size(), [&](std::size_t device) {
     const train::Trace::Span span(options_.trace, "compute", train::Trace::lane_of(device), number);
     for (std::size_t i = 0; i < count; ++i)
       if (device_of(inputs.step.replicas[i].replica) == static_cast<int>(device)) done[i] = compute_one(i);
   });
   TFD_TRY(first_error(done));
+  return out;
+}
+
+Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& inputs, std::int64_t number) {
+  const auto replicas = static_cast<std::size_t>(options_.replicas.count);
+  const std::size_t devices = state_.size();
   std::vector<Tensor> reduced;
-  if (!is_alone) {
+  if (!is_alone()) {
     const train::Trace::Span span(options_.trace, "reduce", 0, number);
-    const auto weights = TFD_TRY(exchange_.weights(number, own_weights));
-    reduced = TFD_TRY(reduce(number, std::move(host), weights));
+    step::ReplicaWeights own(replicas, step::kNoData);
+    for (const auto& one : inputs.step.replicas) own[static_cast<std::size_t>(one.replica)] = one.examples;
+    const auto weights = TFD_TRY(exchange_.weights(number, own));
+    reduced = TFD_TRY(reduce(number, std::move(computed.host), weights));
   }
-  if (looks)
-    if (auto name = find_nonfinite(!is_alone ? reduced : host.front()); !name.empty())
-      return Done{.metrics = std::move(metrics), .nonfinite = std::move(name)};
-  host.clear();
+  if (looks_at_gradients()) {
+    if (auto name = find_nonfinite(!is_alone() ? reduced : computed.host.front()); !name.empty()) {
+      move_loss_scale(false);
+      return Done{.metrics = std::move(computed.metrics), .nonfinite = std::move(name)};
+    }
+  }
+  computed.host.clear();
   const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
-  done.assign(devices, {});
+  const std::vector<DeviceBuffers>& changes = computed.changes;
+  std::vector<Result<void>> done(devices);
   threads_.run(devices, [&](std::size_t device) {
     const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(device), number);
     done[device] = [&]() -> Result<void> {
-      if (is_alone) return update(device, changes.front(), scalars);
+      if (is_alone()) return update(device, changes.front(), scalars);
       const DeviceBuffers* const own = device < replicas && !changes[device].empty() ? &changes[device] : nullptr;
       return update(device, TFD_TRY(changes_of(device, own, reduced)), scalars);
     }();
   });
   TFD_TRY(updated_on_all(done, number));
   count_update();
-  return Done{.metrics = std::move(metrics)};
+  move_loss_scale(true);
+  return Done{.metrics = std::move(computed.metrics)};
 }
 
 }  // namespace tfd::strategy

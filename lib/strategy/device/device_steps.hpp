@@ -79,6 +79,17 @@ class DeviceSteps {
   /// applies one update. `number`: of the step, for the trace. Errors of the program's function leave the variables
   /// unchanged; if steps are fused over several devices they end the process (DeviceProgram).
   Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
+
+  /// What this process's replicas computed for a step that isn't fused, before anything is reduced.
+  struct Computed {
+    std::vector<std::vector<tensor::Tensor>> metrics = {};  // of each replica that had data
+    std::vector<function::DeviceBuffers> changes = {};      // by replica of this process and changing pack
+    std::vector<std::vector<tensor::Tensor>> host = {};     // the same, to be reduced
+  };
+  /// The first half of a step that is reduced with other processes: it changes no variable, so it may be dropped.
+  Result<Computed> compute(const Inputs& inputs, std::int64_t number);
+  /// The second half: reduces and updates.
+  Result<Done> apply(Computed computed, const Inputs& inputs, std::int64_t number);
   /// Modules of later steps, as far as known, that aren't compiled yet; valid until the next load().
   std::vector<step::CompileOne> left_to_compile();
   /// Waits for the metrics, if the devices still compute them. Errors of the step.
@@ -102,13 +113,14 @@ class DeviceSteps {
                                              const std::vector<tensor::Tensor>& reduced) const;
   bool can_be_fused(const step::StepInputs& inputs) const;
   Result<std::optional<Done>> step_fused(const Inputs& inputs, std::int64_t number);
-  Result<Done> step_apart(const Inputs& inputs, std::int64_t number);
   /// Reduces the replicas' changes, by replica of this process (empty: it has no data) and changing pack.
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
                                              const step::ReplicaWeights& weights) const;
   /// The first variable with a gradient that isn't finite; empty: none.
   std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
   bool looks_at_gradients() const;
+  /// True if nothing is reduced.
+  bool is_alone() const { return options_.replicas.all == 1 && options_.exchange == nullptr; }
   double loss_scale() const;
   /// Adjusts a dynamic loss scale, once it is known whether the step's gradients are finite.
   void move_loss_scale(bool is_finite);

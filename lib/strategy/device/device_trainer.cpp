@@ -92,7 +92,16 @@ void DeviceTrainer::take_ahead() {
 void DeviceTrainer::give_back(DeviceSteps::Inputs inputs) { ahead_.emplace(Ahead{*before_, std::move(inputs)}); }
 
 Result<DeviceTrainer::Made> DeviceTrainer::make_step(const DeviceSteps::Inputs& inputs) {
-  auto done = steps_->step(inputs, step_);
+  return made(inputs, steps_->step(inputs, step_));
+}
+
+Result<DeviceTrainer::Made> DeviceTrainer::make_step(const DeviceSteps::Inputs& inputs,
+                                                     Result<DeviceSteps::Computed> computed) {
+  if (!computed) return made(inputs, fail(std::move(computed).error()));
+  return made(inputs, steps_->apply(*std::move(computed), inputs, step_));
+}
+
+Result<DeviceTrainer::Made> DeviceTrainer::made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done) {
   if (!done && done.error().code == Code::kUnavailable)
     return fail(std::move(done).error());  // no fault of the function
   Made made{.number = step_, .done = TFD_TRY(std::move(done), train_.function)};
@@ -142,6 +151,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   checkpoint.state = names.name_state(TFD_TRY(steps_->states()), iterations_);
   checkpoint.step = step_;
   checkpoint.data_position = step::format_data_position(data_position());
+  checkpoint.replicas = replicas_;
   return checkpoint;
 }
 

@@ -58,6 +58,9 @@ class DeviceTrainer {
   };
   /// Makes the next step. Errors of DeviceSteps::step(); kInvalidArgument: a gradient isn't finite.
   Result<Made> make_step(const DeviceSteps::Inputs& inputs);
+  /// The same in two halves: what compute() returns may be dropped, if the step isn't made.
+  Result<DeviceSteps::Computed> compute(const DeviceSteps::Inputs& inputs) { return steps_->compute(inputs, step_); }
+  Result<Made> make_step(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Computed> computed);
   Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
   /// Evaluates one part of train.evaluate, with this state, or the current variables.
@@ -74,6 +77,7 @@ class DeviceTrainer {
   Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
+  Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);
   /// Compiles the rest in the background after the first step.
   void compile_ahead();
 

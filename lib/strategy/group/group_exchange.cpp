@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,25 @@ std::optional<Error> Notices::first_error(const collective::Members& members) co
     Error error = *all[i].error;
     if (error.task.empty()) error.message = fmt::format("{}: {}", members.all[i].name, error.message);
     return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Difference> find_difference(const std::vector<std::string>& digests) {
+  constexpr std::size_t kSize = sizeof(std::uint64_t);
+  for (std::size_t i = 0; i * kSize < digests.front().size(); ++i) {
+    std::map<std::string_view, std::vector<int>> by_digest;
+    for (std::size_t rank = 0; rank < digests.size(); ++rank)
+      by_digest[std::string_view(digests[rank]).substr(std::min(i * kSize, digests[rank].size()), kSize)].push_back(
+          static_cast<int>(rank));
+    if (by_digest.size() == 1) continue;
+    const std::vector<int>* most = nullptr;
+    for (const auto& [digest, ranks] : by_digest)
+      if (ranks.size() * 2 > digests.size() || (most == nullptr && ranks.front() == 0)) most = &ranks;
+    Difference out{.variable = i, .ranks = {}};
+    for (int rank = 0; rank < static_cast<int>(digests.size()); ++rank)
+      if (std::ranges::find(*most, rank) == most->end()) out.ranks.push_back(rank);
+    return out;
   }
   return std::nullopt;
 }

@@ -16,7 +16,7 @@
 namespace tfd::strategy {
 
 /// What all members do next, as the chief decided.
-enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kEnd };
+enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kEnd };
 
 /// What a member says before anything is done. The chief's act counts.
 struct Notice {
@@ -38,6 +38,14 @@ struct Notices {
   /// The first error in the order of ranks, with its member's name.
   std::optional<Error> first_error(const collective::Members& members) const;
 };
+
+/// A variable whose digests differ, and the members that have another one than most.
+struct Difference {
+  std::size_t variable = 0;
+  std::vector<int> ranks;  // ascending; where no digest is most members', those that differ from the first's
+};
+/// The first variable that differs, of every member's digests: 64 bits for each variable, by rank.
+std::optional<Difference> find_difference(const std::vector<std::string>& digests);
 
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members);

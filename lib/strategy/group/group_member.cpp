@@ -2,9 +2,14 @@
 #include "group_member.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/tensor/digest.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -61,20 +66,36 @@ Result<void> GroupMember::join() {
   };
   group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
+  return {};
+}
+
+Result<void> GroupMember::share(const variable::Checkpoint* from) {
+  collective::Communicator& communicator = group_->communicator();
+  const std::string own = from != nullptr ? std::to_string(from->replicas) : "0";
+  const auto told = TFD_TRY(
+      communicator.all_gather("the checkpoint's replicas", round_++, own, Deadline::after(options_.step_timeout)));
+  const auto known = static_cast<int>(TFD_TRY(parse_integer(told.front(), 0, INT_MAX), names_.front()));
   int replicas = options_.replicas;
+  if (replicas != 0 && known != 0 && replicas != known && is_chief())
+    options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
+                               replicas, known);
+  if (replicas == 0) replicas = known;
   if (replicas == 0)
     for (const int devices : group_->devices()) replicas += devices;
   const auto members = static_cast<int>(names_.size());
   if (replicas < members)
-    return fail(Code::kInvalidArgument, "--replicas {}: there are {} processes, each of which needs a replica",
-                replicas, members);
-  exchange_ =
-      std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout);
+    return fail(Code::kInvalidArgument, "{}: there are {} processes, each of which needs a replica",
+                options_.replicas != 0 ? fmt::format("--replicas {}", replicas)
+                                       : fmt::format("the checkpoint's training has {}",
+                                                     counted(static_cast<std::uint64_t>(replicas), "replica")),
+                members);
+  exchange_ = std::make_unique<GroupExchange>(communicator, share_replicas(replicas, members), options_.step_timeout);
   return {};
 }
 
 Result<void> GroupMember::begin(const train::TrainStart& from) {
   TFD_TRY(join());
+  TFD_TRY(share(from.state));
   if (options_.device.on_begin) options_.device.on_begin();
   const step::ReplicaRange& own = exchange_->range();
   const TrainerPlace place{own, std::min(options_.device.replicas, own.count), exchange_.get()};
@@ -120,6 +141,7 @@ Result<void> GroupMember::announce(Notice notice) {
 }
 
 Result<Notices> GroupMember::notices() {
+  if (inputs_ && *inputs_) computed_.emplace(trainer_.compute(**inputs_));
   Notices all = TFD_TRY(exchange_->notices());
   if (all.chief().act != GroupAct::kStep) return all;  // a step that isn't made can't fail
   if (auto error = all.first_error(group_->communicator().members())) return fail(*std::move(error));
@@ -129,6 +151,7 @@ Result<Notices> GroupMember::notices() {
 void GroupMember::keep_inputs() {
   if (inputs_ && *inputs_) trainer_.give_back(*std::move(*inputs_));
   inputs_.reset();
+  computed_.reset();
 }
 
 Result<bool> GroupMember::make_step(const Notices& notices) {
@@ -137,7 +160,8 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   if (std::ranges::all_of(weights, [](double weight) { return weight == step::kNoData; })) return false;
   const DeviceSteps::Inputs inputs = *inputs_ ? *std::move(*inputs_) : DeviceSteps::Inputs();
   inputs_.reset();
-  auto made = trainer_.make_step(inputs);
+  auto computed = computed_ ? *std::exchange(computed_, std::nullopt) : trainer_.compute(inputs);
+  auto made = trainer_.make_step(inputs, std::move(computed));
   if (!made) {
     fail_all(made.error());
     return fail(std::move(made).error());
@@ -179,6 +203,34 @@ Result<void> GroupMember::load(task::NamedState state) {
   std::string text;
   state = TFD_TRY(exchange_->send_all("the chief's state", round_++, std::move(state), text));
   return trainer_.import_state(state);
+}
+
+Result<void> GroupMember::verify() {
+  const std::int64_t step = trainer_.step();
+  const auto states = TFD_TRY(trainer_.steps().states());
+  std::vector<std::uint64_t> own;
+  for (const variable::VariableState& one : states) {
+    std::uint64_t digest = tensor::digest(one.value);
+    for (const auto& [name, slot] : one.slots) digest = tensor::digest(slot, digest);
+    own.push_back(digest);
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(std::uint64_t));
+  const auto all = TFD_TRY(exchange_->gather("the variables' digests", round_++, bytes));
+  const auto found = find_difference(all);
+  if (!found) return {};
+  const std::string& variable = states[found->variable].name;
+  std::vector<std::string> odd;
+  for (const int rank : found->ranks) odd.push_back(names_[static_cast<std::size_t>(rank)]);
+  // Of two that differ nobody knows which one is right.
+  const std::string whose = odd.size() * 2 < names_.size()
+                                ? fmt::format("'{}' of {} isn't what the others have", variable, fmt::join(odd, ", "))
+                                : fmt::format("'{}' isn't the same in {}", variable, fmt::join(names_, ", "));
+  return fail(
+      Error{Code::kInternal,
+            fmt::format("after step {}, {}: a memory or processor is at fault, or the processors differ in kind; "
+                        "the newest checkpoint is from before",
+                        step, whose),
+            odd.front()});
 }
 
 void GroupMember::interrupted() {

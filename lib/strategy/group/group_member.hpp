@@ -34,7 +34,8 @@ class GroupMember {
   /// Announces what the chief does next, and for a step what this member has for it: it takes the inputs first, and
   /// announces their error if it can't.
   Result<void> announce(Notice notice);
-  /// Waits for what all announced. Errors of the members, the first one in all.
+  /// Waits for what all announced. Errors of the members, the first one in all. The step that this member announced is
+  /// computed meanwhile, since it is nearly always the one that all make.
   Result<Notices> notices();
   /// Makes the step that notices() agreed on. False: no member has data; nothing is made.
   Result<bool> make_step(const Notices& notices);
@@ -46,6 +47,9 @@ class GroupMember {
   Result<std::vector<step::Metric>> evaluate();
   /// The chief's state for all; followers get it.
   Result<void> load(task::NamedState state);
+  /// Compares the members' variables and slots, which are equal by construction. kInternal, the same in all, names what
+  /// differs and whose it is: memory or a processor is at fault.
+  Result<void> verify();
   Result<void> use_averages() { return trainer_.use_averages(); }
 
   /// Tells the others why this member ends.
@@ -59,6 +63,8 @@ class GroupMember {
 
  private:
   Result<void> join();
+  /// Shares the training's replicas: as many as are stated, else as in the chief's checkpoint, else one a device.
+  Result<void> share(const variable::Checkpoint* from);
   Result<std::vector<step::Metric>> gather(std::string_view what, const std::vector<step::Metric>& own);
 
   const program::Program& program_;
@@ -68,9 +74,10 @@ class GroupMember {
   std::unique_ptr<GroupExchange> exchange_;
   std::vector<std::string> names_;
   std::stop_source interruption_;
-  std::int64_t round_ = 0;                             // of announcements, and of what follows them
-  std::optional<Result<DeviceSteps::Inputs>> inputs_;  // that were announced
-  step::MetricAccumulator metrics_;                    // since the last gathering
+  std::int64_t round_ = 0;                                 // of announcements, and of what follows them
+  std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced
+  std::optional<Result<DeviceSteps::Computed>> computed_;  // of these inputs, with the current variables
+  step::MetricAccumulator metrics_;                        // since the last gathering
   std::atomic<std::int64_t> step_now_ = 0;
 };
 

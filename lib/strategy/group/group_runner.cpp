@@ -64,7 +64,8 @@ class GroupRunner final : public Runner {
         {"the program", digest_of(program)},
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
-        {"--replicas", std::to_string(replicas())},
+        {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+        {"--verify-every", std::to_string(options.verify_every)},
         {"--collectives", std::to_string(static_cast<int>(options.collectives))}};
     with.group.engine = options.collectives;
     with.group.make_endpoint = options.make_endpoint;
@@ -73,7 +74,8 @@ class GroupRunner final : public Runner {
     with.group.log = options.train.log;
     with.group.say = options.train.say;
     with.join = options.join_timeout;
-    with.replicas = replicas();
+    with.replicas = options_.replicas;
+    with.verify_every = options.verify_every;
     with.device = {.make_engine = options.make_engine,
                    .replicas = options_.devices.replicas(),
                    .logical_devices = options_.devices.logical_devices,

@@ -3,6 +3,7 @@
 
 #include "group_member.hpp"
 #include "tfd/function/devices.hpp"
+#include "tfd/train/epochs.hpp"
 #include "tfd/train/train_loop.hpp"
 
 namespace tfd::strategy {
@@ -14,14 +15,18 @@ constexpr Duration kTellAtLeast = std::chrono::milliseconds(200);  // interval o
 class ChiefDriver final : public train::StepDriver {
  public:
   ChiefDriver(const program::Program& program, const GroupTrainingOptions& options)
-      : options_(options), member_(program, options) {}
+      : program_(program), options_(options), member_(program, options) {}
 
   train::TrainRole role() const override {
     return {.task = options_.group.members.front().first, .ends_with_others = true};
   }
   Result<train::StartResult> begin(const train::TrainStart& from) override {
     TFD_TRY(member_.begin(from));
-    return train::StartResult{.step = member_.trainer().step()};
+    train::StartResult begun{.step = member_.trainer().step()};
+    const std::int64_t elements = options_.device.train.epoch_elements;
+    if (elements != 0 && program_.train->replicas == program::Replicas::kEach)  // a step takes one for each replica
+      begun.steps = train::steps_over(elements, member_.replicas().all);
+    return begun;
   }
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;
@@ -32,7 +37,11 @@ class ChiefDriver final : public train::StepDriver {
     sum.add(TFD_TRY(member_.evaluate()));
     return train::EvaluationResult{member_.trainer().step(), sum.values()};
   }
-  Result<variable::Checkpoint> export_state() override { return member_.trainer().export_state(); }
+  // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right.
+  Result<variable::Checkpoint> export_state() override {
+    TFD_TRY(verify());
+    return member_.trainer().export_state();
+  }
   Result<void> import_state(const variable::Checkpoint& state) override {
     TFD_TRY(act({.act = GroupAct::kLoad}));
     return member_.load(state.state);
@@ -55,6 +64,16 @@ class ChiefDriver final : public train::StepDriver {
     if (TFD_TRY(member_.notices()).wants_stop()) ask_stop();
     return {};
   }
+  Result<void> verify() {
+    const std::int64_t step = member_.trainer().step();
+    if (options_.verify_every == 0 || verified_ == step) return {};
+    verified_ = step;
+    TFD_TRY(act({.act = GroupAct::kVerify}));
+    return member_.verify();
+  }
+  bool is_verified_after(std::int64_t step) const {
+    return options_.verify_every > 0 && step % options_.verify_every == 0;
+  }
   void ask_stop() {
     if (!member_.is_interrupted()) options_.device.train.interrupts->ask_stop();
   }
@@ -67,9 +86,11 @@ class ChiefDriver final : public train::StepDriver {
     return control.count({.step = step, .count = count, .metrics = TFD_TRY(member_.gather_metrics())});
   }
 
+  const program::Program& program_;
   const GroupTrainingOptions& options_;
   GroupMember member_;
-  std::int64_t counted_ = 0;  // steps
+  std::int64_t counted_ = 0;    // steps
+  std::int64_t verified_ = -1;  // the step after which the members' variables were compared last
   Deadline told_ = Deadline::after(kTellAtLeast);
 };
 
@@ -106,6 +127,7 @@ Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
       return ended;
     }
     if (tells) TFD_TRY(tell(control));
+    if (is_verified_after(next)) TFD_TRY(verify());
   }
   TFD_TRY(flush());
   return result();
@@ -142,6 +164,9 @@ Result<train::TrainSummary> follow(const program::Program& program, GroupMember&
         break;
       case GroupAct::kLoad:
         TFD_TRY(member.load({}));
+        break;
+      case GroupAct::kVerify:
+        TFD_TRY(member.verify());
         break;
       case GroupAct::kEnd:
         member.leave();

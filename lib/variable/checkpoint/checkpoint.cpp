@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kIterationsName = ".iterations";
 // The version of the names in the state. 1: slots don't say which optimizer's they are; 2: they do. Both are read.
 constexpr int kVersion = 2;
+constexpr int kMostReplicas = 1 << 20;  // that a file may say
 
 // Every parameter server exports its own iterations; a checkpoint has the largest.
 Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Checkpoint& checkpoint) {
@@ -58,6 +59,7 @@ Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpo
   file.metadata = {
       {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
   if (!checkpoint.data_position.empty()) file.metadata["data"] = checkpoint.data_position;
+  if (checkpoint.replicas > 0) file.metadata["replicas"] = std::to_string(checkpoint.replicas);
   return save_safetensors(path, file);
 }
 
@@ -77,6 +79,9 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   if (const auto run = file.metadata.find("run"); run != file.metadata.end()) checkpoint.run = run->second;
   if (const auto data = file.metadata.find("data"); data != file.metadata.end())
     checkpoint.data_position = data->second;
+  if (const auto replicas = file.metadata.find("replicas"); replicas != file.metadata.end())
+    checkpoint.replicas =
+        static_cast<int>(TFD_TRY(parse_integer(replicas->second, 1, kMostReplicas), fmt::format("{}: replicas", path)));
   const auto step = file.metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
   if (step != file.metadata.end())

@@ -144,7 +144,7 @@ std::vector<Slot> Values::slots(std::size_t count, double initial) const {
 }
 
 // clang-format off
-constinit const std::array<OptimizerInfo, 16> kOptimizers{{
+constexpr auto kTable = std::to_array<OptimizerInfo>({
     {"sgd", false, "sgd", 0.01, kSgd, kSgdSlots, OtherRows::kMove, 0, make_sgd<false>},
     {"sgd", true, "sgd_v1", -1, kSgdV1, kSgdSlots, OtherRows::kRest, 0, make_sgd<true>},
     {"adagrad", false, "adagrad", 0.001, kAdagrad, kAdagradSlots, OtherRows::kRest, 0, make_adagrad<false>},
@@ -161,7 +161,8 @@ constinit const std::array<OptimizerInfo, 16> kOptimizers{{
     {"ftrl", false, "ftrl", 0.001, kFtrl, kFtrlSlots, OtherRows::kMove, 0, make_ftrl},
     {"ftrl", true, "ftrl_v1", -1, kFtrl, kFtrlSlotsV1, OtherRows::kRest, 0, make_ftrl},
     {"lion", false, "lion", 0.001, kLion, kLionSlots, OtherRows::kMove, 0, make_lion},
-}};
+});
 // clang-format on
+constinit const std::span<const OptimizerInfo> kOptimizers(kTable);
 
 }  // namespace tfd::variable

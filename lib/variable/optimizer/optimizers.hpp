@@ -83,6 +83,6 @@ struct OptimizerInfo {
   Rule (*make)(const Values&) = nullptr;
 };
 
-extern const std::array<OptimizerInfo, 16> kOptimizers;
+extern const std::span<const OptimizerInfo> kOptimizers;
 
 }  // namespace tfd::variable

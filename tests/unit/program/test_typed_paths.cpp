@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "check/typed_paths.hpp"
 #include "document.hpp"
 #include "programs.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/base/file.hpp"
-#include "check/typed_paths.hpp"
 
 namespace tfd::program {
 namespace {

@@ -9,10 +9,10 @@
 #include <random>
 
 #include "access.hpp"
-#include "base64.hpp"
-#include "credentials.hpp"
+#include "config/base64.hpp"
+#include "config/credentials.hpp"
 #include "kube_world.hpp"
-#include "yaml.hpp"
+#include "config/yaml.hpp"
 
 using namespace tfd;
 using namespace tfd::resolve;

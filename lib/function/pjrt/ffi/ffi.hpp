@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pjrt/api.hpp"
+#include "../api.hpp"
 
 namespace tfd::function::ffi {
 

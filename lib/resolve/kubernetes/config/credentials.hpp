@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "kubernetes/access.hpp"
+#include "../access.hpp"
 
 namespace tfd::resolve::kubernetes {
 

@@ -23,8 +23,9 @@ struct RunOptions {
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
   // The next ones are for a group of workers that make each step together.
   collective::EngineKind collectives = collective::EngineKind::kAuto;
-  bool has_key = false;                               // `make_endpoint` has the cluster's key
-  bool is_insecure = false;                           // other hosts may join without a key
+  std::int64_t verify_every = 1000;  // steps after which a group's members compare their variables; 0: never
+  bool has_key = false;              // `make_endpoint` has the cluster's key
+  bool is_insecure = false;          // other hosts may join without a key
   Duration join_timeout = std::chrono::seconds(600);  // for all of them to come
   Duration linger = std::chrono::seconds(10);         // time that the chief waits at its end for idle workers
   bool keep_servers = false;

@@ -22,6 +22,7 @@ struct Checkpoint {
   std::string path;
   std::string run = {};            // whose it is; empty: it doesn't say, or, where it is written, the directory's
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
+  int replicas = 0;                // of a training whose processes share its replicas; 0: not known
 };
 
 /// Writes the checkpoint (atomically, synced), makes the directory if need be, writes the directory's index, then

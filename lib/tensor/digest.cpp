@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/tensor/digest.hpp"
+
+#include <isa-l/crc64.h>
+
+namespace tfd::tensor {
+
+std::uint64_t digest(const Tensor& tensor, std::uint64_t before) {
+  return crc64_ecma_refl(before, reinterpret_cast<const unsigned char*>(tensor.data()), tensor.byte_size());
+}
+
+}  // namespace tfd::tensor

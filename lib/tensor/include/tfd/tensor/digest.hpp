@@ -1,0 +1,16 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A digest of a tensor's bytes, to find out whether two copies differ by accident. It is no defence against somebody who
+// alters them: whoever can does the same to the digest. Thread rule: pure.
+#include <cstdint>
+
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::tensor {
+
+/// CRC-64 of the elements, by ISA-L (about as fast as memory is read), in one with `before`, the digest of what came
+/// before. Dtype and shape aren't in it.
+std::uint64_t digest(const Tensor& tensor, std::uint64_t before = 0);
+
+}  // namespace tfd::tensor
