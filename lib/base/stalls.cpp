@@ -7,11 +7,12 @@
 #include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd {
 namespace {
@@ -32,19 +33,19 @@ class StallWatch {
   explicit StallWatch(StallReports::Report report) : report_(std::move(report)) {}
 
   void add(const void* guard, std::string_view what) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_[guard] = {std::string(what), Clock::now()};
     if (!thread_.joinable()) start();
     changed_.notify_one();
   }
   void remove(const void* guard) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_.erase(guard);
   }
 
  private:
   /// Starts the thread with all signals blocked: other threads handle them.
-  void start() {
+  void start() TFD_REQUIRES(mutex_) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -52,9 +53,9 @@ class StallWatch {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-      changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+      changed_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !waiting_.empty(); });
       changed_.wait_for(lock, stop, kLook, [] { return false; });
       std::vector<std::pair<std::string, Duration>> late;
       const auto now = Clock::now();
@@ -70,25 +71,26 @@ class StallWatch {
   }
 
   const StallReports::Report report_;
-  std::mutex mutex_;  // guards what follows
-  std::map<const void*, Waiting> waiting_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::jthread thread_;  // last: stopped and joined before the rest goes
+  std::map<const void*, Waiting> waiting_ TFD_GUARDED_BY(mutex_);
+  std::jthread thread_ TFD_GUARDED_BY(mutex_);  // last: stopped and joined before the rest goes
 };
 
-std::mutex g_mutex;
-std::shared_ptr<StallWatch> g_watch;  // shared with guards that begin or end while a report is made
+Mutex g_mutex;
+/// Shared with guards that begin or end while a report is made.
+std::shared_ptr<StallWatch> g_watch TFD_GUARDED_BY(g_mutex);
 std::atomic<bool> g_is_watched = false;
 
 std::shared_ptr<StallWatch> find_watch() {
-  const std::lock_guard lock(g_mutex);
+  const MutexLock lock(g_mutex);
   return g_watch;
 }
 
 }  // namespace
 
 StallReports::StallReports(Report report) {
-  const std::lock_guard lock(g_mutex);
+  const MutexLock lock(g_mutex);
   g_watch = std::make_shared<StallWatch>(std::move(report));
   g_is_watched = true;
 }
@@ -96,7 +98,7 @@ StallReports::StallReports(Report report) {
 StallReports::~StallReports() {
   g_is_watched = false;
   std::shared_ptr<StallWatch> ended;
-  const std::lock_guard lock(g_mutex);
+  const MutexLock lock(g_mutex);
   ended.swap(g_watch);
 }
 

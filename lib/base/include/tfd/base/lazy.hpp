@@ -3,10 +3,10 @@
 //
 // A value that is made when it is first asked for. Thread rule: thread-safe.
 #include <atomic>
-#include <mutex>
 #include <optional>
 
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd {
 
@@ -18,19 +18,23 @@ class Lazy {
   template <class Make>
   Result<const T*> get(const Make& make) {
     if (!is_made()) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!made_) made_.emplace(make());
       is_made_.store(true, std::memory_order_release);
     }
-    if (!*made_) return fail(made_->error());
-    return &**made_;
+    const Result<T>& value = made();
+    if (!value) return fail(value.error());
+    return &*value;
   }
   bool is_made() const { return is_made_.load(std::memory_order_acquire); }
 
  private:
-  std::mutex mutex_;
+  /// The value, or the error; unchecked, since what is made never changes.
+  const Result<T>& made() const TFD_UNCHECKED_THREADS { return *made_; }
+
+  Mutex mutex_;
   std::atomic<bool> is_made_ = false;
-  std::optional<Result<T>> made_;
+  std::optional<Result<T>> made_ TFD_GUARDED_BY(mutex_);
 };
 
 }  // namespace tfd
