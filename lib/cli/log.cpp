@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "internal.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::cli {
 namespace {
@@ -22,9 +22,9 @@ struct Filter {
   LogLevel level = LogLevel::kWarning;
   std::map<std::string, LogLevel, std::less<>> rooms;
   std::string tool;
-  Output err;
   bool color = false;
-  std::mutex mutex;
+  Mutex mutex;
+  Output err TFD_GUARDED_BY(mutex);
 
   explicit Filter(Output output) : err(output) {}
   void say(LogLevel at, std::string_view room, std::string_view message) {
@@ -38,7 +38,7 @@ struct Filter {
     const bool painted = color && !paint.empty();
     const std::string line =
         fmt::format("{}{}:{} {}{}\n", painted ? paint : "", tool, painted ? "\x1b[0m" : "", where, printable(message));
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     (void)err.write(line);  // a failure can't be reported
   }
 };

@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/cli/tool.hpp"
 
 namespace tfd::cli {
@@ -32,20 +32,20 @@ class StatusLine {
   explicit StatusLine(int fd) : terminal_(fd) {}
 
   void show(std::string line) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     shown_ = std::move(line);
     draw();
   }
 
   void end() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!shown_.empty()) (void)terminal_.write("\n");
     shown_.clear();
   }
 
   template <class Write>
   Result<void> make_room(std::string_view text, const Write& write) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!shown_.empty()) (void)terminal_.write("\r\x1b[K");
     auto written = write(text);
     if (!shown_.empty() && text.ends_with('\n')) draw();
@@ -54,11 +54,11 @@ class StatusLine {
 
  private:
   // Errors of drawing the bar can't be reported.
-  void draw() { (void)terminal_.write("\r" + shown_ + "\x1b[K"); }
+  void draw() TFD_REQUIRES(mutex_) { (void)terminal_.write("\r" + shown_ + "\x1b[K"); }
 
-  std::mutex mutex_;
-  Output terminal_;    // has no status line itself
-  std::string shown_;  // empty: none
+  Mutex mutex_;
+  Output terminal_ TFD_GUARDED_BY(mutex_);    // has no status line itself
+  std::string shown_ TFD_GUARDED_BY(mutex_);  // empty: none
 };
 
 Result<void> Output::write(std::string_view text) {
