@@ -21,11 +21,12 @@ constexpr Duration kLinger = std::chrono::milliseconds(250);
 }  // namespace
 
 /// A call from outside: the only one at a time. What cancel() has left to do is done at its end.
-class StreamCommunicator::Turn {
+class TFD_THREAD_ATTRIBUTE(scoped_lockable) StreamCommunicator::Turn {
  public:
-  explicit Turn(StreamCommunicator& owner) : owner_(owner) { owner_.driving_.lock(); }
-  ~Turn() {
-    owner_.driving_.unlock();
+  explicit Turn(StreamCommunicator& owner) TFD_THREAD_ATTRIBUTE(acquire_capability(owner.driving_))
+      : owner_(owner), driving_(owner.driving_) {}
+  ~Turn() TFD_THREAD_ATTRIBUTE(release_capability()) {
+    driving_.unlock();
     owner_.obey();
   }
   Turn(const Turn&) = delete;
@@ -33,6 +34,7 @@ class StreamCommunicator::Turn {
 
  private:
   StreamCommunicator& owner_;
+  MutexLock driving_;
 };
 
 Result<std::unique_ptr<StreamCommunicator>> StreamCommunicator::make(Members members,
@@ -183,7 +185,7 @@ Result<std::unique_ptr<Operation>> StreamCommunicator::finish(std::uint64_t numb
 
 void StreamCommunicator::cancel(Error error) {
   {
-    const std::scoped_lock lock(cancelling_);
+    const MutexLock lock(cancelling_);
     if (is_cancelled_) return;
     cancelled_ = std::move(error);
     is_cancelled_ = true;
@@ -196,12 +198,12 @@ void StreamCommunicator::cancel(Error error) {
 void StreamCommunicator::obey() {
   // Whoever holds the lock looks here again after it: so that the others are told at once, not at the next call.
   if (!is_cancelled_ || !driving_.try_lock()) return;
-  if (!failed_) (void)end_with(*cancelled_, Duration::zero());
+  if (!failed_) (void)end_with(cancelled(), Duration::zero());
   driving_.unlock();
 }
 
 Result<void> StreamCommunicator::check_usable() {
-  if (!failed_ && is_cancelled_) (void)end_with(*cancelled_, kLinger);
+  if (!failed_ && is_cancelled_) (void)end_with(cancelled(), kLinger);
   if (failed_) return fail(*failed_);
   return {};
 }

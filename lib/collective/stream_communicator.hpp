@@ -7,12 +7,12 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "frame.hpp"
 #include "operation.hpp"
 #include "stream.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/collective/communicator.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -39,7 +39,8 @@ class StreamCommunicator : public Communicator {
                          Deadline deadline) override;
   Result<void> barrier(std::string_view name, std::int64_t step, Deadline deadline) override;
   void cancel(Error error) override;
-  Traffic traffic() const override { return traffic_; }
+  /// Unchecked: the driving thread calls it, and cancel() moves nothing that is counted.
+  Traffic traffic() const override TFD_UNCHECKED_THREADS { return traffic_; }
 
  private:
   /// What has begun, and who differs.
@@ -74,52 +75,60 @@ class StreamCommunicator : public Communicator {
   StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake);
 
   /// Returns the collective's number.
-  Result<std::uint64_t> begin(std::unique_ptr<Operation> operation);
-  Result<std::unique_ptr<Operation>> finish(std::uint64_t number, Deadline deadline);
+  Result<std::uint64_t> begin(std::unique_ptr<Operation> operation) TFD_REQUIRES(driving_);
+  Result<std::unique_ptr<Operation>> finish(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
   template <class Op>
-  Result<std::unique_ptr<Op>> finish_oldest(Deadline deadline);
+  Result<std::unique_ptr<Op>> finish_oldest(Deadline deadline) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> make_sum(const Reduction& what, const SumLayout& layout,
                                               std::span<const tensor::SumPart> parts, std::byte* out) const;
   Result<std::unique_ptr<Operation>> make_gather(Call call, std::string_view own, std::size_t most) const;
 
-  Result<void> drive(std::uint64_t number, Deadline deadline);
-  Result<bool> move_all();
-  Result<bool> move_out(Peer& peer);
-  bool fill(Peer& peer);
-  Result<bool> move_in(Peer& peer);
+  Result<void> drive(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
+  Result<bool> move_all() TFD_REQUIRES(driving_);
+  Result<bool> move_out(Peer& peer) TFD_REQUIRES(driving_);
+  bool fill(Peer& peer) TFD_REQUIRES(driving_);
+  Result<bool> move_in(Peer& peer) TFD_REQUIRES(driving_);
   Result<std::size_t> receive(Peer& peer, std::span<std::byte> to);
-  Result<bool> move_frame(Peer& peer);
-  Result<void> take_call(Peer& peer);
-  void end_if_complete(Peer& peer);
-  bool is_complete(std::uint64_t number) const;
-  bool expects(const Peer& peer) const { return peer.in_number < next_ || peer.out_number < next_; }
-  bool is_reading(Peer& peer);
-  std::vector<int> missing(std::uint64_t number) const;
+  Result<bool> move_frame(Peer& peer) TFD_REQUIRES(driving_);
+  Result<void> take_call(Peer& peer) TFD_REQUIRES(driving_);
+  void end_if_complete(Peer& peer) TFD_REQUIRES(driving_);
+  bool is_complete(std::uint64_t number) const TFD_REQUIRES(driving_);
+  bool expects(const Peer& peer) const TFD_REQUIRES(driving_) {
+    return peer.in_number < next_ || peer.out_number < next_;
+  }
+  bool is_reading(Peer& peer) TFD_REQUIRES(driving_);
+  std::vector<int> missing(std::uint64_t number) const TFD_REQUIRES(driving_);
   std::string names_of(const std::vector<int>& ranks) const;
-  bool sleep(std::uint64_t number, Clock::time_point until);
+  bool sleep(std::uint64_t number, Clock::time_point until) TFD_REQUIRES(driving_);
 
   Error gone(Peer& peer);
   Error nonsense(const Peer& peer, std::string_view why) const;
   /// The group ends with this error; the others are told, for at most `linger`.
-  Error end_with(Error error, Duration linger);
-  Result<void> check_usable();
+  Error end_with(Error error, Duration linger) TFD_REQUIRES(driving_);
+  Result<void> check_usable() TFD_REQUIRES(driving_);
   void obey();
 
-  Begun& begun(std::uint64_t number) { return begun_[static_cast<std::size_t>(number - first_)]; }
-  const Begun& begun(std::uint64_t number) const { return begun_[static_cast<std::size_t>(number - first_)]; }
+  /// The error that cancel() was given; unchecked, since it never changes once is_cancelled_ is true.
+  const Error& cancelled() const TFD_UNCHECKED_THREADS { return *cancelled_; }
+  Begun& begun(std::uint64_t number) TFD_REQUIRES(driving_) {
+    return begun_[static_cast<std::size_t>(number - first_)];
+  }
+  const Begun& begun(std::uint64_t number) const TFD_REQUIRES(driving_) {
+    return begun_[static_cast<std::size_t>(number - first_)];
+  }
 
-  std::vector<Peer> peers_;  // the others, from the next rank on
-  std::deque<Begun> begun_;  // numbers first_ to next_ - 1; without an operation, once it was taken
-  std::uint64_t first_ = 0, next_ = 0;
-  Traffic traffic_;
-  Duration spin_{};  // how long it looks again before it sleeps
+  Mutex driving_;                                     // held by the thread that moves bytes
+  std::vector<Peer> peers_ TFD_GUARDED_BY(driving_);  // the others, from the next rank on
+  std::deque<Begun> begun_ TFD_GUARDED_BY(driving_);  // first_ to next_ - 1; without an operation, once it was taken
+  std::uint64_t first_ TFD_GUARDED_BY(driving_) = 0, next_ TFD_GUARDED_BY(driving_) = 0;
+  Traffic traffic_ TFD_GUARDED_BY(driving_);
+  Duration spin_ TFD_GUARDED_BY(driving_){};  // how long it looks again before it sleeps
+  std::optional<Error> failed_ TFD_GUARDED_BY(driving_);
 
-  std::mutex driving_;  // held while a thread uses what is above
-  std::mutex cancelling_;
-  std::optional<Error> cancelled_;         // guarded by cancelling_
+  Mutex cancelling_;
+  std::optional<Error> cancelled_ TFD_GUARDED_BY(cancelling_);
   std::atomic<bool> is_cancelled_{false};  // what the driving thread looks at
   process::Fd wake_;                       // wakes it
-  std::optional<Error> failed_;            // guarded by driving_
 };
 
 }  // namespace tfd::collective

@@ -30,7 +30,7 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
   const auto began = Clock::now();
   auto next_line = stall().say ? began + stall().after : Clock::time_point::max();
   for (auto spin_until = Clock::time_point::min();;) {
-    if (is_cancelled_) return fail(*cancelled_);
+    if (is_cancelled_) return fail(cancelled());
     const bool moved = TFD_TRY(move_all());
     if (is_complete(number)) return {};
     const Begun& oldest = begun(number);
@@ -319,7 +319,7 @@ Error StreamCommunicator::end_with(Error error, Duration linger) {
   for (;;) {
     std::vector<pollfd> items;
     bool can_move = false;
-    std::erase_if(open, [&](Peer* peer) {
+    std::erase_if(open, [&](Peer* peer) TFD_REQUIRES(driving_) {
       const auto at = static_cast<std::size_t>(peer - peers_.data());
       for (;;) {
         if (!peer->has_unsent()) {

@@ -39,6 +39,10 @@ class TFD_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
+  /// False if another thread holds it; else unlock() follows.
+  bool try_lock() TFD_THREAD_ATTRIBUTE(try_acquire_capability(true)) { return mutex_.try_lock(); }
+  void unlock() TFD_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+
  private:
   friend class MutexLock;
   std::mutex mutex_;
