@@ -10,7 +10,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/data/dataset.hpp"
 
 namespace tfd::data {
@@ -47,8 +47,8 @@ class InOrder {
   /// The next item. The first call starts the threads; it must not be called again after the last item.
   Item next() {
     for (std::size_t i = threads_.size(); i < limits_.threads; ++i) threads_.emplace_back([this] { run(); });
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !slots_.empty() && slots_.front().item; });
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() TFD_REQUIRES(mutex_) { return !slots_.empty() && slots_.front().item; });
     Item item = *std::move(slots_.front().item);
     bytes_ahead_ -= slots_.front().bytes;
     slots_.pop_front();
@@ -73,16 +73,16 @@ class InOrder {
   /// Nothing is taken meanwhile.
   struct Pause {
     explicit Pause(InOrder& paused) : of(paused) {
-      std::unique_lock lock(of.mutex_);
+      MutexLock lock(of.mutex_);
       of.is_paused_ = true;
-      of.changed_.wait(lock, [this] { return !of.is_taking_; });
+      of.changed_.wait(lock, [this]() TFD_REQUIRES(of.mutex_) { return !of.is_taking_; });
       ahead = of.slots_.size();
     }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
     ~Pause() {
       {
-        const std::lock_guard lock(of.mutex_);
+        const MutexLock lock(of.mutex_);
         of.is_paused_ = false;
       }
       of.changed_.notify_all();
@@ -98,14 +98,14 @@ class InOrder {
 
   void run() {
     while (true) {
-      std::unique_lock taking(taking_);
+      MutexLock taking(taking_);
       if (is_over_) return;
       const auto slot = wait_for_room();
       if (!slot) return;
       Item item = work_.take();
       is_over_ = work_.is_last(item);
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         bytes_ahead_ += slots_[*slot - taken_].bytes = work_.bytes(item);
         is_taking_ = false;
         if (is_paused_) changed_.notify_all();
@@ -113,7 +113,7 @@ class InOrder {
       taking.unlock();
       work_.make(item);
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         slots_[*slot - taken_].item = std::move(item);
       }
       changed_.notify_all();
@@ -121,11 +121,11 @@ class InOrder {
   }
 
   /// A slot for the next item, and its number; nullopt where no more is to be taken.
-  std::optional<std::size_t> wait_for_room() {
+  std::optional<std::size_t> wait_for_room() TFD_REQUIRES(taking_) {
     const std::stop_token stop = stop_.get_token();
     const std::size_t most = limits_.items > 0 ? limits_.items : 2 * limits_.threads + 2;
-    std::unique_lock lock(mutex_);
-    const auto has_room = [&] {
+    MutexLock lock(mutex_);
+    const auto has_room = [&]() TFD_REQUIRES(mutex_) {
       if (is_paused_) return false;
       return slots_.empty() || (slots_.size() < most && (limits_.bytes == 0 || bytes_ahead_ < limits_.bytes));
     };
@@ -138,16 +138,16 @@ class InOrder {
   const Work work_;
   const Limits limits_;
 
-  std::mutex taking_;     // guards is_over_, and what work_.take() uses
-  bool is_over_ = false;  // nothing is left to be taken
+  Mutex taking_;                                  // guards what work_.take() uses, too
+  bool is_over_ TFD_GUARDED_BY(taking_) = false;  // nothing is left to be taken
 
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Slot> slots_;
-  std::size_t taken_ = 0;  // slots before slots_.front()
-  std::size_t bytes_ahead_ = 0;
-  bool is_paused_ = false;
-  bool is_taking_ = false;
+  std::deque<Slot> slots_ TFD_GUARDED_BY(mutex_);
+  std::size_t taken_ TFD_GUARDED_BY(mutex_) = 0;  // slots before slots_.front()
+  std::size_t bytes_ahead_ TFD_GUARDED_BY(mutex_) = 0;
+  bool is_paused_ TFD_GUARDED_BY(mutex_) = false;
+  bool is_taking_ TFD_GUARDED_BY(mutex_) = false;
 
   std::stop_source stop_;              // of all of them: who is waited for must not wait for one that isn't stopped yet
   std::vector<std::jthread> threads_;  // last: stopped and joined before the rest goes

@@ -2,11 +2,11 @@
 #include "file_rows.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "file_pattern.hpp"
 #include "file_pieces.hpp"
 #include "table.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -22,13 +22,13 @@ struct SharedFileRows {
   const std::unique_ptr<const RowFormat> format;
   const FileRowsOptions options;
 
-  mutable std::mutex mutex = {};  // guards what follows
-  mutable TablePtr cached = {};
-  mutable std::vector<std::string> cached_files = {};
-  mutable Stamps cached_stamps = {};
+  mutable Mutex mutex = {};
+  mutable TablePtr cached TFD_GUARDED_BY(mutex) = {};
+  mutable std::vector<std::string> cached_files TFD_GUARDED_BY(mutex) = {};
+  mutable Stamps cached_stamps TFD_GUARDED_BY(mutex) = {};
 
   TablePtr find_cached(const std::vector<std::string>& files) const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!cached || cached_files != files) return nullptr;
     for (std::size_t i = 0; i < files.size(); ++i) {
       const auto stamp = load_stamp(files[i]);
@@ -37,7 +37,7 @@ struct SharedFileRows {
     return cached;
   }
   void keep(TablePtr table, std::vector<std::string> files, Stamps stamps) const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     cached = std::move(table);
     cached_files = std::move(files);
     cached_stamps = std::move(stamps);

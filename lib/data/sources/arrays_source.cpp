@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // npy, idx, npz and safetensors: a field is an array, whose rows are the elements.
-#include <mutex>
-
 #include "../files/file_stamp.hpp"
 #include "../files/table.hpp"
 #include "sources.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -26,7 +25,7 @@ class ArraysDataset final : public RowDataset {
 
   Result<RowStreamPtr> rows(const Order&) const override {
     std::vector<FileStamp> stamps = TFD_TRY(load_stamps());
-    const std::lock_guard lock(mutex_);  // a second pass that starts meanwhile waits for the one read
+    const MutexLock lock(mutex_);  // a second pass that starts meanwhile waits for the one read
     TablePtr table = loaded_.lock();
     if (!table || stamps != stamps_) {
       table = TFD_TRY(load());
@@ -68,10 +67,10 @@ class ArraysDataset final : public RowDataset {
 
   std::vector<ArrayColumn> fields_;
   std::optional<std::int64_t> length_;
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::vector<FileStamp> stamps_;
-  mutable std::weak_ptr<const Table> loaded_;
-  mutable TablePtr kept_;
+  mutable Mutex mutex_;
+  mutable std::vector<FileStamp> stamps_ TFD_GUARDED_BY(mutex_);
+  mutable std::weak_ptr<const Table> loaded_ TFD_GUARDED_BY(mutex_);
+  mutable TablePtr kept_ TFD_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -3,12 +3,12 @@
 // Sources of files: found, shared by pipelines, and read one after the other or several at a time, a block of rows of
 // each in turns.
 #include <algorithm>
-#include <mutex>
 
 #include "../files/file_pattern.hpp"
 #include "../files/file_stamp.hpp"
 #include "../transformations/combine.hpp"
 #include "sources.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -30,7 +30,7 @@ class InterleavedFiles final : public RowDataset {
   Result<RowStreamPtr> rows(const Order& order) const override {
     auto files = TFD_TRY(find_files(options_.files));
     TFD_TRY(check_some_data(files));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!together_ || files != files_) {
       files_ = std::move(files);
       together_ = interleave();
@@ -47,7 +47,7 @@ class InterleavedFiles final : public RowDataset {
     return nothing_in(files, options_.files);
   }
 
-  RowDatasetPtr interleave() const {
+  RowDatasetPtr interleave() const TFD_REQUIRES(mutex_) {
     const auto open = std::min(static_cast<std::size_t>(options_.files.cycle_length), files_.size());
     std::vector<RowDatasetPtr> inputs;
     for (const std::string& file : files_) {
@@ -62,9 +62,9 @@ class InterleavedFiles final : public RowDataset {
 
   const FileRowsOptions options_;
   const MakeFileRows make_one_;
-  mutable std::mutex mutex_;  // guards what follows
-  mutable std::vector<std::string> files_;
-  mutable RowDatasetPtr together_;  // of the files, which keep what they have decoded
+  mutable Mutex mutex_;
+  mutable std::vector<std::string> files_ TFD_GUARDED_BY(mutex_);
+  mutable RowDatasetPtr together_ TFD_GUARDED_BY(mutex_);  // of the files, which keep what they have decoded
 };
 
 }  // namespace

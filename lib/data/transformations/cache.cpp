@@ -2,13 +2,13 @@
 //
 // cache: the elements of the first whole pass, for all others. So that a pass has the same elements whether they come
 // from the cache or not, the input is always iterated as in the first pass.
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "../files/file_stamp.hpp"
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "cache_file.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::data {
 namespace {
@@ -31,16 +31,16 @@ struct OrderKey {
 };
 
 struct SharedCache {
-  mutable std::mutex mutex = {};  // guards what follows
-  mutable CachedRows rows = {};
-  mutable std::optional<OrderKey> key = {};
+  mutable Mutex mutex = {};
+  mutable CachedRows rows TFD_GUARDED_BY(mutex) = {};
+  mutable std::optional<OrderKey> key TFD_GUARDED_BY(mutex) = {};
 
   CachedRows find(const OrderKey& wanted) const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return key == wanted ? rows : nullptr;
   }
   void keep(CachedRows made, const OrderKey& of) const {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     rows = std::move(made);
     key = of;
   }
