@@ -5,13 +5,13 @@
 #include <poll.h>
 
 #include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
 #include "command_lines.hpp"
 #include "command_process.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::function {
 namespace {
@@ -30,13 +30,13 @@ class CommandFunction final : public Function {
 
   Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
     TFD_TRY(hlo::check_arguments(signature_, arguments));
-    const std::scoped_lock one_at_a_time(call_mutex_);
+    const MutexLock one_at_a_time(call_mutex_);
     const std::string line = format_arguments(arguments);
     if (!command_.keep) return run_once(line);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     asked_ = &line;
     called_.request();
-    answered_.wait(lock, [this] { return answer_.has_value(); });
+    lock.wait(answered_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return answer_.has_value(); });
     auto answer = std::move(*answer_);
     answer_.reset();
     return answer;
@@ -65,7 +65,7 @@ class CommandFunction final : public Function {
     while (const std::string* line = wait_for_call(filter, stop)) {
       Answer answer = ask(filter, *line);
       if (!answer) filter.reset();  // its next line would answer this call, not the next
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       answer_.emplace(std::move(answer));
       answered_.notify_all();
     }
@@ -84,7 +84,7 @@ class CommandFunction final : public Function {
       }
       if (fds[0].revents == 0) continue;
       called_.clear();
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (asked_ != nullptr) return std::exchange(asked_, nullptr);
     }
   }
@@ -110,12 +110,12 @@ class CommandFunction final : public Function {
   const CommandPlace place_;
   const hlo::Signature signature_;
   const std::size_t most_;
-  std::mutex call_mutex_;
-  std::mutex mutex_;
+  Mutex call_mutex_;  // held by a call
+  Mutex mutex_;
   std::condition_variable answered_;
-  const CommandStop called_;            // wakes the filter's thread: for a call, or to end
-  const std::string* asked_ = nullptr;  // guarded by mutex_, like the answer
-  std::optional<Answer> answer_;
+  const CommandStop called_;  // wakes the filter's thread: for a call, or to end
+  const std::string* asked_ TFD_GUARDED_BY(mutex_) = nullptr;
+  std::optional<Answer> answer_ TFD_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
 };
 

@@ -17,9 +17,9 @@ CommandOutput::CommandOutput(CommandDef command, CommandPlace place, std::stop_t
 CommandOutput::~CommandOutput() = default;
 
 Result<std::size_t> CommandOutput::read(std::span<char> out) {
-  if (!thread_.joinable() && !has_ended_) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !printed_.empty() || has_ended_; });
+  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  MutexLock lock(mutex_);
+  changed_.wait(lock, [this]() TFD_REQUIRES(mutex_) { return !printed_.empty() || has_ended_; });
   if (printed_.empty() && error_) return fail(*error_);
   const std::size_t count = std::min(out.size(), printed_.size());
   if (count > 0) std::memcpy(out.data(), printed_.data(), count);
@@ -31,7 +31,7 @@ Result<std::size_t> CommandOutput::read(std::span<char> out) {
 
 void CommandOutput::run(const std::stop_token& stop) {
   const auto printed = print(stop);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   has_ended_ = true;
   if (!printed) error_ = printed.error();
   changed_.notify_all();
@@ -48,10 +48,10 @@ Result<void> CommandOutput::print(const std::stop_token& stop) {
   while (true) {
     std::string piece = TFD_TRY(process.read_output(kMostPrinted));
     if (piece.empty()) return {};
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     printed_ += piece;
     changed_.notify_all();
-    if (!changed_.wait(lock, stop, [&] { return printed_.size() < kMostPrinted; }))
+    if (!changed_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return printed_.size() < kMostPrinted; }))
       return process.stop(), Result<void>();
   }
 }

@@ -101,7 +101,7 @@ PluginFunction::~PluginFunction() {
 int PluginFunction::invoke(tfd_call& call) {
   const tfd_plugin_table& table = plugin_->table();
   if ((table.flags & TFD_THREAD_SAFE) != 0) return table.call(name_.c_str(), instance_, &call);
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return table.call(name_.c_str(), instance_, &call);
 }
 

@@ -4,10 +4,10 @@
 // One function of a plug-in, with the instance that the plug-in made for it. Private to the room. Thread rule:
 // thread-safe, by a lock if the plug-in isn't.
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/function/plugin.hpp"
 
 struct tfd_call;
@@ -33,7 +33,7 @@ class PluginFunction final : public Function {
   hlo::Signature signature_;
   void* instance_ = nullptr;
   bool is_open_ = false;
-  std::mutex mutex_;
+  Mutex mutex_;  // held by a call, if the plug-in isn't thread-safe
 };
 
 }  // namespace tfd::function

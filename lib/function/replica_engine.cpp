@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/function/replica_engine.hpp"
 
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/hlo/partition.hpp"
 
 namespace tfd::function {
@@ -50,18 +50,18 @@ class ReplicaBuffer final : public DeviceBuffer {
   const TensorSpec& spec() const override { return spec_; }
   int device() const override { return replica_; }
   Result<void> await() const override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& piece : pieces_) TFD_TRY(piece->await());
     return {};
   }
   Result<Tensor> to_host() const override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return read();
   }
 
   /// The pieces by logical device, according to `sharding`.
   Result<DeviceBuffers> pieces(Engine& engine, const OpSharding& sharding, int logical_devices) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!pieces_.empty() && sharding == sharding_) return pieces_;
     const Tensor whole = TFD_TRY(read());
     DeviceBuffers cut;
@@ -78,7 +78,7 @@ class ReplicaBuffer final : public DeviceBuffer {
   }
 
  private:
-  Result<Tensor> read() const {
+  Result<Tensor> read() const TFD_REQUIRES(mutex_) {
     if (host_) return *host_;
     std::vector<Tensor> all;
     for (const auto& piece : pieces_) all.push_back(TFD_TRY(piece->to_host()));
@@ -88,10 +88,10 @@ class ReplicaBuffer final : public DeviceBuffer {
   const TensorSpec spec_;
   const int replica_;
   const bool is_own_ = true;  // its memory isn't the caller's tensor's
-  mutable std::mutex mutex_;  // guards what follows
-  std::optional<Tensor> host_;
-  OpSharding sharding_;
-  DeviceBuffers pieces_;  // by logical device; empty: not cut yet
+  mutable Mutex mutex_;
+  std::optional<Tensor> host_ TFD_GUARDED_BY(mutex_);
+  OpSharding sharding_ TFD_GUARDED_BY(mutex_);
+  DeviceBuffers pieces_ TFD_GUARDED_BY(mutex_);  // by logical device; empty: not cut yet
 };
 
 class ReplicaProgram final : public DeviceProgram {

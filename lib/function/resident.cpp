@@ -3,22 +3,26 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::function {
 
 using tensor::Tensor;
 
 struct ResidentStorage::Value {
-  tensor::TensorSpec spec;
-  std::mutex mutex = {};            // guards what follows
-  std::optional<Tensor> host = {};  // absent: read from a copy when needed
-  bool host_is_seen = false;        // its pointer was returned, so it is kept
-  DeviceBuffers copies = {};        // the first is whole if the host has none
+  explicit Value(Tensor value) : spec(value.spec()), host(std::move(value)) {}
+  explicit Value(DeviceBuffers made) : spec(made.front()->spec()), copies(std::move(made)) {}
+
+  const tensor::TensorSpec spec;
+  Mutex mutex;
+  std::optional<Tensor> host TFD_GUARDED_BY(mutex);  // absent: read from a copy when needed
+  bool host_is_seen TFD_GUARDED_BY(mutex) = false;   // its pointer was returned, so it is kept
+  DeviceBuffers copies TFD_GUARDED_BY(mutex);        // the first is whole if the host has none
 };
 
 namespace {
@@ -41,18 +45,10 @@ Tensor tensor_of(std::shared_ptr<ResidentStorage::Value> value) {
 
 Tensor resident(Tensor value) {
   if (!value.has_value() || ResidentStorage::find(value) != nullptr) return value;
-  auto made = std::make_shared<ResidentStorage::Value>();
-  made->spec = value.spec();
-  made->host = std::move(value);
-  return tensor_of(std::move(made));
+  return tensor_of(std::make_shared<ResidentStorage::Value>(std::move(value)));
 }
 
-Tensor resident(DeviceBuffers copies) {
-  auto made = std::make_shared<ResidentStorage::Value>();
-  made->spec = copies.front()->spec();
-  made->copies = std::move(copies);
-  return tensor_of(std::move(made));
-}
+Tensor resident(DeviceBuffers copies) { return tensor_of(std::make_shared<ResidentStorage::Value>(std::move(copies))); }
 
 Tensor alias_of(const Tensor& value) {
   const ResidentStorage* const storage = ResidentStorage::find(value);
@@ -65,7 +61,7 @@ const ResidentStorage* ResidentStorage::find(const Tensor& value) {
 }
 
 const std::byte* ResidentStorage::data() const {
-  const std::scoped_lock lock(value_->mutex);
+  const MutexLock lock(value_->mutex);
   if (!value_->host) value_->host = read(*value_->copies.front());
   value_->host_is_seen = true;
   return value_->host->data();
@@ -75,7 +71,7 @@ const std::byte* ResidentStorage::data() const {
 Result<DeviceBufferPtr> ResidentStorage::find_or_make(
     const std::function<bool(const DeviceBuffer&)>& is_wanted,
     const std::function<Result<DeviceBufferPtr>(const Tensor& host)>& make) const {
-  const std::scoped_lock lock(value_->mutex);
+  const MutexLock lock(value_->mutex);
   for (const DeviceBufferPtr& one : value_->copies)
     if (is_wanted(*one)) return one;
   const Tensor host = value_->host ? *value_->host : read(*value_->copies.front());

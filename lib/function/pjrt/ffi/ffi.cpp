@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <set>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::function::ffi {
 namespace {
@@ -186,9 +186,9 @@ static int type_of(const PJRT_Extension_Base& extension) {
 Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
   // The plug-in's table of handlers is global and not thread-safe: it is filled once, by the first engine, before
   // anything is compiled.
-  static std::mutex mutex;
-  static std::set<const PJRT_Api*> done;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::set<const PJRT_Api*> done TFD_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
   const PjrtExtension* extension = nullptr;
   for (const auto* each = api->extension_start; each != nullptr; each = each->next)
     if (type_of(*each) == PJRT_Extension_Type_FFI && each->struct_size >= sizeof(PjrtExtension))

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
 #include <new>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/function/lapack.hpp"
 
 namespace tfd::function {
@@ -33,12 +33,12 @@ class Library {
   }
 
   void use(std::string path) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     asked_ = std::move(path);
   }
 
   Result<void> open() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (handle_ != nullptr) return {};
     if (!asked_.empty()) {
       handle_ = ::dlopen(asked_.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -60,18 +60,18 @@ class Library {
 
   /// Finds a symbol; null if there is none.
   void* find(const char* symbol) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return handle_ == nullptr ? nullptr : ::dlsym(handle_, symbol);
   }
   std::string name() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return name_;
   }
 
  private:
-  std::mutex mutex_;
-  void* handle_ = nullptr;  // never closed: OpenBLAS has threads
-  std::string asked_, name_;
+  Mutex mutex_;
+  void* handle_ TFD_GUARDED_BY(mutex_) = nullptr;  // never closed: OpenBLAS has threads
+  std::string asked_ TFD_GUARDED_BY(mutex_), name_ TFD_GUARDED_BY(mutex_);
 };
 
 template <Name kSymbol, Kernel kKernel>

@@ -10,7 +10,6 @@
 
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -20,6 +19,7 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -100,11 +100,11 @@ class CommandOutput {
   const CommandDef command_;
   CommandPlace place_;
   const std::stop_token stop_;
-  std::mutex mutex_;  // guards what follows
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  std::string printed_;  // and not read yet
-  bool has_ended_ = false;
-  std::optional<Error> error_;
+  std::string printed_ TFD_GUARDED_BY(mutex_);  // and not read yet
+  bool has_ended_ TFD_GUARDED_BY(mutex_) = false;
+  std::optional<Error> error_ TFD_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it ends before the rest goes
 };
 
