@@ -2,8 +2,8 @@
 #include "module_optimizer.hpp"
 
 #include <algorithm>
-#include <mutex>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/hlo/builder.hpp"
 #include "tfd/hlo/embed.hpp"
 #include "tfd/variable/device_update.hpp"
@@ -152,7 +152,7 @@ class ModuleOptimizer final : public variable::Optimizer {
     for (std::size_t i = 0; i < def_.inputs.size(); ++i)
       arguments.push_back(argument(state, gradient, def_.inputs[i], module->signature.arguments[i].spec.dtype));
     auto called = [&] {
-      const std::scoped_lock lock(calling_);
+      const MutexLock lock(calling_);
       return functions_[at]->call(arguments);
     }();
     auto results = TFD_TRY(std::move(called), "optimizer: '" + state.name + "'");
@@ -212,7 +212,7 @@ class ModuleOptimizer final : public variable::Optimizer {
   const std::shared_ptr<const Optimizer> common_;  // shared with the optimizer that isn't compiled
   const Functions functions_;                      // one per module; none if it isn't compiled
   std::vector<std::shared_ptr<const variable::DeviceUpdate>> device_updates_;  // by module; shared with layouts
-  mutable std::mutex calling_;  // variables are updated concurrently, but a module may call code that isn't thread-safe
+  mutable Mutex calling_;  // variables are updated concurrently, but a module may call code that isn't thread-safe
 };
 
 }  // namespace

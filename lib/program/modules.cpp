@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <mutex>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::program {
 
@@ -12,9 +13,9 @@ struct Modules::Any {
   explicit Any(hlo::Template any) : of(std::move(any)) {}
 
   const hlo::Template of;
-  std::mutex mutex;                            // over what follows
-  std::deque<hlo::Module> made;                // a deque: references stay valid
-  std::map<std::int64_t, std::size_t> places;  // by batch size
+  Mutex mutex;
+  std::deque<hlo::Module> made TFD_GUARDED_BY(mutex);                // a deque: references stay valid
+  std::map<std::int64_t, std::size_t> places TFD_GUARDED_BY(mutex);  // by batch size
 };
 
 namespace {
@@ -45,7 +46,7 @@ Modules::Modules(hlo::Template any) : stated_(any.examples()), any_(std::make_sh
 Result<void> Modules::change(const std::function<Result<void>(hlo::Module&)>& change_one) {
   for (hlo::Module& module : stated_) TFD_TRY(change_one(module));
   if (!any_) return {};
-  const std::scoped_lock lock(any_->mutex);
+  const MutexLock lock(any_->mutex);
   for (hlo::Module& module : any_->made) TFD_TRY(change_one(module));
   return {};
 }
@@ -54,13 +55,13 @@ const hlo::Template* Modules::any_size() const { return any_ ? &any_->of : nullp
 
 const hlo::Module& Modules::called(std::size_t i) const {
   if (!any_) return stated_[i];
-  const std::scoped_lock lock(any_->mutex);
+  const MutexLock lock(any_->mutex);
   return any_->made[i];
 }
 
 std::size_t Modules::called_size() const {
   if (!any_) return stated_.size();
-  const std::scoped_lock lock(any_->mutex);
+  const MutexLock lock(any_->mutex);
   return any_->made.size();
 }
 
@@ -82,7 +83,7 @@ Result<std::optional<std::size_t>> Modules::find(const SpecOf& spec_of) const {
     return spec == nullptr ? nullptr : &spec->shape;
   };
   const std::int64_t size = any_->of.find_size(shape_of).value_or(any_->of.size());
-  const std::scoped_lock lock(any_->mutex);
+  const MutexLock lock(any_->mutex);
   if (const auto place = any_->places.find(size); place != any_->places.end())
     return fits(any_->made[place->second], spec_of) ? std::optional(place->second) : std::nullopt;
   hlo::Module module = TFD_TRY(any_->of.expand(size));
