@@ -31,9 +31,7 @@ Result<std::unique_ptr<Trace>> Trace::open(const std::string& path) {
     ::close(fd);
     return fail(Code::kInvalidArgument, "{} is no regular file", printable(path));
   }
-  std::unique_ptr<Trace> trace(new Trace(fd));
-  trace->text_ = "[";
-  return trace;
+  return std::unique_ptr<Trace>(new Trace(fd));
 }
 
 Trace::~Trace() {
@@ -43,7 +41,7 @@ Trace::~Trace() {
 }
 
 int Trace::lane_of(const std::string& name) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (lanes_.empty()) add_lane(name_of_lane(0));
   const auto found = std::ranges::find(lanes_, name);
   const auto lane = static_cast<int>(found - lanes_.begin());
@@ -60,7 +58,7 @@ void Trace::add_lane(std::string name) {
 }
 
 void Trace::add(std::string_view name, int lane, std::int64_t step, Clock::time_point begun, Clock::time_point ended) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (lanes_.size() <= static_cast<std::size_t>(lane)) add_lane(name_of_lane(lanes_.size()));
   text_ += ",\n{\"name\":";
   append_json_string(name, text_);

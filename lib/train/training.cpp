@@ -9,7 +9,7 @@ namespace tfd::train {
 
 void Interrupts::ask_checkpoint() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     checkpoint_ = true;
   }
   asked();
@@ -17,30 +17,30 @@ void Interrupts::ask_checkpoint() {
 
 void Interrupts::ask_stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   asked();
 }
 
 bool Interrupts::take_checkpoint() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(checkpoint_, false);
 }
 
 bool Interrupts::stopping() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return stop_;
 }
 
 void Interrupts::on_ask(std::function<void()> action) {
-  const std::scoped_lock lock(action_mutex_);
+  const MutexLock lock(action_mutex_);
   action_ = std::move(action);
 }
 
 // Under the lock, so that nothing is called after on_ask({}).
 void Interrupts::asked() {
-  const std::scoped_lock lock(action_mutex_);
+  const MutexLock lock(action_mutex_);
   if (action_) action_();
 }
 

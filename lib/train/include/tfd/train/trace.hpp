@@ -8,13 +8,13 @@
 //   const Trace::Span span(trace.get(), "compute", Trace::lane_of(replica), step);   // until it goes
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::train {
 
@@ -59,15 +59,15 @@ class Trace {
 
  private:
   explicit Trace(int fd) : fd_(fd) {}
-  void add_lane(std::string name);
-  void flush();
+  void add_lane(std::string name) TFD_REQUIRES(mutex_);
+  void flush() TFD_REQUIRES(mutex_);
 
   const int fd_;
   const Clock::time_point start_ = Clock::now();
-  std::mutex mutex_;  // guards what follows
-  std::string text_;
-  std::vector<std::string> lanes_;  // their names
-  bool is_broken_ = false;          // a write failed
+  Mutex mutex_;
+  std::string text_ TFD_GUARDED_BY(mutex_) = "[";          // not yet written
+  std::vector<std::string> lanes_ TFD_GUARDED_BY(mutex_);  // their names
+  bool is_broken_ TFD_GUARDED_BY(mutex_) = false;          // a write failed
 };
 
 }  // namespace tfd::train

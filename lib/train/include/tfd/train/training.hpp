@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/train/trace.hpp"
 #include "tfd/variable/checkpoint.hpp"
@@ -34,12 +34,12 @@ class Interrupts {
   void on_ask(std::function<void()> action);
 
  private:
-  void asked();
-  mutable std::mutex mutex_;
-  bool checkpoint_ = false;
-  bool stop_ = false;
-  std::mutex action_mutex_;  // a second mutex: the action may read the requests
-  std::function<void()> action_;
+  void asked() TFD_EXCLUDES(mutex_);
+  mutable Mutex mutex_;
+  bool checkpoint_ TFD_GUARDED_BY(mutex_) = false;
+  bool stop_ TFD_GUARDED_BY(mutex_) = false;
+  Mutex action_mutex_;  // a second mutex: the action may read the requests
+  std::function<void()> action_ TFD_GUARDED_BY(action_mutex_);
 };
 
 using Metrics = std::vector<std::pair<std::string, double>>;
