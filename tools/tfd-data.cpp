@@ -2,13 +2,13 @@
 //
 // tfd-data: inspects a dataset before training on it.
 #include <algorithm>
-#include <mutex>
 
 #include "data/report.hpp"
 #include "data/subject.hpp"
 #include "plugin_options.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/data/write.hpp"
 #include "tfd/strategy/input.hpp"
@@ -102,17 +102,17 @@ std::vector<cli::Option> options(Asked& a) {
 class Counter {
  public:
   void add(const Error& error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (skipped_.count++ == 0) skipped_.first = error.message;
   }
   Skipped seen() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return skipped_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  Skipped skipped_;
+  mutable Mutex mutex_;
+  Skipped skipped_ TFD_GUARDED_BY(mutex_);
 };
 
 tl::unexpected<Error> never_ends(std::string_view what) {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::data_tool {
@@ -130,9 +130,9 @@ class StopAfter {
   StopAfter(Duration duration, std::stop_token& token) {
     token = source_.get_token();
     thread_ = std::jthread([source = source_, duration](const std::stop_token& ended) mutable {
-      std::mutex mutex;
+      Mutex mutex;
       std::condition_variable_any changed;
-      std::unique_lock lock(mutex);
+      MutexLock lock(mutex);
       changed.wait_for(lock, ended, duration, [] { return false; });
       source.request_stop();
     });

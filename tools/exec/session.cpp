@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/process/child.hpp"
 
@@ -74,13 +75,13 @@ struct Session::Event {
 };
 
 struct Session::Box {
-  std::mutex mutex;
-  std::vector<Event> events;
+  Mutex mutex;
+  std::vector<Event> events TFD_GUARDED_BY(mutex);
   process::Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
 
   void put(Event event) {
     {
-      const std::scoped_lock lock(mutex);
+      const MutexLock lock(mutex);
       events.push_back(std::move(event));
     }
     const std::uint64_t one = 1;
@@ -89,7 +90,7 @@ struct Session::Box {
   std::vector<Event> take() {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(wake.get(), &count, sizeof count);
-    const std::scoped_lock lock(mutex);
+    const MutexLock lock(mutex);
     return std::exchange(events, {});
   }
 };

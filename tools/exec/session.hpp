@@ -4,11 +4,9 @@
 // One run of tfd-exec: arguments become commands, commands become closures of a ClusterCoordinator, their output is
 // printed unmixed, in the order of the arguments or of completion. Thread rule: main thread; the coordinator's
 // callbacks only queue events.
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
 
@@ -53,11 +53,11 @@ void keep_reasons(std::vector<TaskReport>& now, const std::vector<TaskReport>& b
 }  // namespace
 
 struct Tasks::Bell {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable rang;
-  std::size_t left = 0;  // outstanding answers of the current poll
-  std::vector<TaskReport> reports;
-  bool changed = false;  // a task appeared or was lost
+  std::size_t left TFD_GUARDED_BY(mutex) = 0;  // outstanding answers of the current poll
+  std::vector<TaskReport> reports TFD_GUARDED_BY(mutex);
+  bool changed TFD_GUARDED_BY(mutex) = false;  // a task appeared or was lost
 };
 
 Tasks::Tasks(Tasks&&) noexcept = default;
@@ -81,7 +81,7 @@ Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const task::Endpo
   options.name = "status";
   options.log = log;
   options.on_peer = [bell = out.bell_](const transport::PeerEvent&) {
-    const std::scoped_lock lock(bell->mutex);
+    const MutexLock lock(bell->mutex);
     bell->changed = true;
     bell->rang.notify_all();
   };
@@ -96,7 +96,7 @@ Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const task::Endpo
 std::vector<TaskReport> Tasks::ask(Duration patience) {
   const Deadline deadline = Deadline::after(patience);
   {
-    const std::scoped_lock lock(bell_->mutex);
+    const MutexLock lock(bell_->mutex);
     bell_->left = tasks_.size();
     bell_->reports.assign(tasks_.size(), {});
   }
@@ -105,13 +105,14 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
       const bool answered = answer.has_value();
       TaskReport report = report_of(task, patience, std::move(answer));
       if (!answered && !serves(task.id)) report.state = State::kNotServed;
-      const std::scoped_lock lock(bell->mutex);
+      const MutexLock lock(bell->mutex);
       bell->reports[i] = std::move(report);
       if (--bell->left == 0) bell->rang.notify_all();
     });
-  std::unique_lock lock(bell_->mutex);
-  bell_->rang.wait(lock, [this] { return bell_->left == 0; });  // every request is answered, or failed, by the deadline
-  bell_->changed = false;                                       // the reports say it
+  MutexLock lock(bell_->mutex);
+  // Every request is answered, or failed, by the deadline.
+  lock.wait(bell_->rang, Deadline::never(), [this]() TFD_REQUIRES(bell_->mutex) { return bell_->left == 0; });
+  bell_->changed = false;  // the reports say it
   return bell_->reports;
 }
 
@@ -134,8 +135,8 @@ std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool(
 }
 
 void Tasks::wait_for_change(Deadline deadline) {
-  std::unique_lock lock(bell_->mutex);
-  bell_->rang.wait_until(lock, deadline.when(), [this] { return bell_->changed; });
+  MutexLock lock(bell_->mutex);
+  lock.wait(bell_->rang, deadline, [this]() TFD_REQUIRES(bell_->mutex) { return bell_->changed; });
 }
 
 }  // namespace tfd::status
