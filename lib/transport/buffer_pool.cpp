@@ -28,7 +28,7 @@ std::shared_ptr<tensor::Storage> BufferPool::get(std::size_t bytes) {
   const std::size_t size = (bytes + kGrain - 1) / kGrain * kGrain;
   std::shared_ptr<tensor::Storage> buffer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = free_.find(size); found != free_.end()) {
       buffer = std::move(found->second.back());
       found->second.pop_back();
@@ -41,12 +41,12 @@ std::shared_ptr<tensor::Storage> BufferPool::get(std::size_t bytes) {
 }
 
 std::size_t BufferPool::idle_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return idle_;
 }
 
 void BufferPool::give_back(std::size_t bytes, std::shared_ptr<tensor::Storage> buffer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (idle_ + bytes > most_) return;  // `buffer` is freed by the caller's copy, after the lock
   idle_ += bytes;
   free_[bytes].push_back(std::move(buffer));

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::transport {
@@ -26,10 +26,10 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   void give_back(std::size_t bytes, std::shared_ptr<tensor::Storage> buffer);
 
   const std::size_t most_;
-  mutable std::mutex mutex_;
-  std::size_t idle_ = 0;
-  std::map<std::size_t, std::vector<std::shared_ptr<tensor::Storage>>>
-      free_;  // by exact size: training repeats its shapes
+  mutable Mutex mutex_;
+  std::size_t idle_ TFD_GUARDED_BY(mutex_) = 0;
+  /// Idle ones by exact size: training repeats its shapes.
+  std::map<std::size_t, std::vector<std::shared_ptr<tensor::Storage>>> free_ TFD_GUARDED_BY(mutex_);
 };
 
 }  // namespace tfd::transport

@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <csignal>
+#include <utility>
 
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -127,7 +128,7 @@ PeerId Core::add_peer(const std::string& name, const std::string& address, PeerO
   PeerId id{};
   bool is_move = false;
   {
-    const std::lock_guard lock(cards_mutex_);
+    const MutexLock lock(cards_mutex_);
     const auto [found, is_new] = ids_.try_emplace(name, static_cast<PeerId>(cards_.size()));
     id = found->second;
     if (is_new) {
@@ -149,7 +150,7 @@ PeerId Core::add_peer(const std::string& name, const std::string& address, PeerO
 
 void Core::remove_peer(PeerId peer) {
   {
-    const std::lock_guard lock(cards_mutex_);
+    const MutexLock lock(cards_mutex_);
     const auto i = static_cast<std::size_t>(peer);
     if (i >= cards_.size() || cards_[i].is_removed) return;
     ids_.erase(cards_[i].name);
@@ -160,13 +161,13 @@ void Core::remove_peer(PeerId peer) {
 }
 
 PeerState Core::state(PeerId peer) const {
-  const std::lock_guard lock(cards_mutex_);
+  const MutexLock lock(cards_mutex_);
   const auto i = static_cast<std::size_t>(peer);
   return i < cards_.size() ? cards_[i].state : PeerState::kLost;
 }
 
 Incarnation Core::incarnation_of(PeerId peer) const {
-  const std::lock_guard lock(cards_mutex_);
+  const MutexLock lock(cards_mutex_);
   const auto i = static_cast<std::size_t>(peer);
   return i < cards_.size() ? cards_[i].incarnation : 0;
 }
@@ -186,10 +187,10 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, con
   const Clock::time_point since = Clock::now();
   Clock::duration quiet = kQuietWait;  // then what it waits for is logged, again after twice as long, and so on
   const std::stop_callback wake(stop, [this] {
-    const std::scoped_lock lock(cards_mutex_);
+    const MutexLock lock(cards_mutex_);
     cards_changed_.notify_all();
   });
-  std::unique_lock lock(cards_mutex_);
+  MutexLock lock(cards_mutex_);
   for (;;) {
     bool all_up = true;
     for (const PeerId peer : peers) {  // thousands of them, after every change: names are for the end
@@ -212,7 +213,9 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, con
       lock.lock();
       continue;
     }
-    cards_changed_.wait_until(lock, deadline.earlier_of(Deadline::at(since + quiet)).when());
+    bool is_woken = false;  // by any change: it looks again above
+    lock.wait(cards_changed_, deadline.earlier_of(Deadline::at(since + quiet)),
+              [&is_woken] { return std::exchange(is_woken, true); });
   }
 }
 

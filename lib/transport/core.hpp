@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "buffer_pool.hpp"
 #include "link.hpp"
 #include "mailbox.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "timers.hpp"
 #include "wire.hpp"
@@ -96,7 +96,7 @@ class Core final : public Endpoint, private Wire::Sink {
   // core.cpp: the thread and what it does in turn.
   void run();
   void hand_over(MailItem item);
-  Error late(std::span<const PeerId> peers, Clock::time_point since) const;  // with the cards' lock
+  Error late(std::span<const PeerId> peers, Clock::time_point since) const TFD_REQUIRES(cards_mutex_);
   bool on_io_thread() const { return std::this_thread::get_id() == io_thread_.load(std::memory_order_relaxed); }
   void do_items();
   void do_item(MailItem& item);
@@ -167,10 +167,11 @@ class Core final : public Endpoint, private Wire::Sink {
   std::shared_ptr<Waker> waker_;      // shared with the wire and the mailbox
   std::shared_ptr<Mailbox> mailbox_;  // shared with Responders, which may live longer
 
-  mutable std::mutex cards_mutex_;
+  mutable Mutex cards_mutex_;
   std::condition_variable cards_changed_;
-  std::vector<PeerCard> cards_;                  // by PeerId
-  std::unordered_map<std::string, PeerId> ids_;  // peers that aren't removed, by name
+  std::vector<PeerCard> cards_ TFD_GUARDED_BY(cards_mutex_);  // by PeerId
+  /// Peers that aren't removed, by name.
+  std::unordered_map<std::string, PeerId> ids_ TFD_GUARDED_BY(cards_mutex_);
 
   // The I/O thread's.
   std::vector<MailItem> taken_;

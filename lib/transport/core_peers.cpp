@@ -162,7 +162,7 @@ void Core::refuse(PeerId id, LinkId link, Code code, const std::string& reason) 
 
 void Core::publish(const Peer& peer) {
   {
-    const std::lock_guard lock(cards_mutex_);
+    const MutexLock lock(cards_mutex_);
     PeerCard& card = cards_[static_cast<std::size_t>(peer.id)];
     card.state = peer.state;
     card.incarnation = peer.incarnation;

@@ -5,11 +5,11 @@
 // only.
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "waker.hpp"
 #include "wire.hpp"
@@ -40,7 +40,7 @@ class Mailbox {
   /// Adds an item; after close() it is dropped.
   void push(MailItem item) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (closed_) return;  // `item` dies after the lock
       items_.push_back(std::move(item));
     }
@@ -48,30 +48,30 @@ class Mailbox {
   }
   /// Swaps all items into the empty `into`.
   void take(std::vector<MailItem>& into) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     items_.swap(into);
   }
   bool is_empty() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return items_.empty();
   }
   /// False if there are items left to take first.
   bool close_if_empty() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!items_.empty()) return false;
     closed_ = true;
     return true;
   }
   bool is_closed() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return closed_;
   }
 
  private:
   std::shared_ptr<Waker> waker_;  // also the wire's and, for inproc, other endpoints'
-  mutable std::mutex mutex_;
-  std::vector<MailItem> items_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::vector<MailItem> items_ TFD_GUARDED_BY(mutex_);
+  bool closed_ TFD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tfd::transport

@@ -21,7 +21,7 @@ const InprocNet::Node* InprocNet::find_node(NodeId node) const { return const_ca
 
 Result<InprocNet::NodeId> InprocNet::add(const std::string& address, const std::string& name,
                                          std::shared_ptr<Waker> waker) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string bound = address;
   if (bound.ends_with(":0")) bound.replace(bound.size() - 1, 1, std::to_string(next_port_++));
   if (!bound.empty() && bound_.contains(bound))
@@ -33,12 +33,12 @@ Result<InprocNet::NodeId> InprocNet::add(const std::string& address, const std::
 }
 
 std::string InprocNet::address_of(NodeId node) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return nodes_.at(node).address;
 }
 
 void InprocNet::remove(NodeId node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) return;
   drop_links_of(node, "connection reset");
@@ -76,7 +76,7 @@ bool InprocNet::is_cut(const Wired& wired) const {
 }
 
 LinkId InprocNet::connect(NodeId node, const std::string& address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::uint64_t id = next_++;
   const auto found = bound_.find(address);
   Wired wired;
@@ -92,7 +92,7 @@ LinkId InprocNet::connect(NodeId node, const std::string& address) {
 }
 
 void InprocNet::disconnect(NodeId node, LinkId link) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = links_.find(number(link));
   if (found == links_.end() || found->second.asker != node) return;
   if (!is_cut(found->second)) close_side(side(found->first, true), found->second, true, "connection reset");
@@ -100,7 +100,7 @@ void InprocNet::disconnect(NodeId node, LinkId link) {
 }
 
 bool InprocNet::send(NodeId node, LinkId link, Parcel parcel) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Node* from = find_node(node);
   if (from == nullptr) return true;  // killed: it notices nothing
   const auto found = links_.find(number(link));
@@ -116,7 +116,7 @@ bool InprocNet::send(NodeId node, LinkId link, Parcel parcel) {
 }
 
 std::optional<InprocNet::Event> InprocNet::take(NodeId id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Node* node = find_node(id);
   if (node == nullptr) return std::nullopt;
   if (node->inbox.empty()) return std::nullopt;
@@ -126,13 +126,13 @@ std::optional<InprocNet::Event> InprocNet::take(NodeId id) {
 }
 
 bool InprocNet::has_events(NodeId id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Node* node = find_node(id);
   return node != nullptr && !node->inbox.empty();
 }
 
 void InprocNet::cut(const std::string& address, bool cut) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [id, node] : nodes_)
     if (node.address == address || (node.address.empty() && node.name == address)) node.is_cut = cut;
   for (auto& [id, wired] : links_)
@@ -148,7 +148,7 @@ void InprocNet::take_up(Wired& wired) {
 }
 
 void InprocNet::kill(const std::string& address) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [id, node] : nodes_) {
     if (node.is_dead || (node.address != address && !(node.address.empty() && node.name == address))) continue;
     node.is_dead = true;

@@ -6,13 +6,13 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "wire.hpp"
 
 namespace tfd::transport {
@@ -53,20 +53,20 @@ class InprocNet {
     bool asker_open = true, server_open = false;
     std::deque<std::pair<bool, Event>> held;  // while it is cut: (to the server, what)
   };
-  Node* find_node(NodeId node);
-  const Node* find_node(NodeId node) const;
-  bool is_cut(const Wired& wired) const;
-  void deliver(NodeId to, Event event);
-  void close_side(LinkId link, Wired& wired, bool to_server, const std::string& reason);
-  void drop_links_of(NodeId node, const std::string& reason);
-  void take_up(Wired& wired);
+  Node* find_node(NodeId node) TFD_REQUIRES(mutex_);
+  const Node* find_node(NodeId node) const TFD_REQUIRES(mutex_);
+  bool is_cut(const Wired& wired) const TFD_REQUIRES(mutex_);
+  void deliver(NodeId to, Event event) TFD_REQUIRES(mutex_);
+  void close_side(LinkId link, Wired& wired, bool to_server, const std::string& reason) TFD_REQUIRES(mutex_);
+  void drop_links_of(NodeId node, const std::string& reason) TFD_REQUIRES(mutex_);
+  void take_up(Wired& wired) TFD_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<NodeId, Node> nodes_;
-  std::map<std::string, NodeId> bound_;
-  std::map<std::uint64_t, Wired> links_;  // by LinkId without kAcceptedBit
-  std::uint64_t next_ = 1;
-  std::uint32_t next_port_ = 40000;
+  mutable Mutex mutex_;
+  std::map<NodeId, Node> nodes_ TFD_GUARDED_BY(mutex_);
+  std::map<std::string, NodeId> bound_ TFD_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Wired> links_ TFD_GUARDED_BY(mutex_);  // by LinkId without kAcceptedBit
+  std::uint64_t next_ TFD_GUARDED_BY(mutex_) = 1;
+  std::uint32_t next_port_ TFD_GUARDED_BY(mutex_) = 40000;
 };
 
 class InprocWire final : public Wire {

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -46,14 +47,14 @@ Resolver::Answer look(std::uint64_t tag, const std::string& host) {
 
 struct Resolver::State {
   std::shared_ptr<Waker> waker;  // the endpoint's
-  std::mutex mutex;
-  std::deque<std::pair<std::uint64_t, std::string>> asked;
-  std::vector<Answer> answers;
-  int threads = 0;
+  Mutex mutex;
+  std::deque<std::pair<std::uint64_t, std::string>> asked TFD_GUARDED_BY(mutex);
+  std::vector<Answer> answers TFD_GUARDED_BY(mutex);
+  int threads TFD_GUARDED_BY(mutex) = 0;
   std::atomic<bool> has_answers{false};
 
   void work() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (!asked.empty()) {
       const auto [tag, host] = std::move(asked.front());
       asked.pop_front();
@@ -86,12 +87,12 @@ Resolver::Resolver(std::shared_ptr<Waker> waker) : state_(std::make_shared<State
 }
 
 Resolver::~Resolver() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->asked.clear();
 }
 
 void Resolver::look_up(std::uint64_t tag, const std::string& host) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->asked.emplace_back(tag, host);
   if (state_->threads == kMostThreads) return;
   ++state_->threads;
@@ -101,7 +102,7 @@ void Resolver::look_up(std::uint64_t tag, const std::string& host) {
 
 std::vector<Resolver::Answer> Resolver::take() {
   if (!state_->has_answers.load()) return {};
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->has_answers = false;
   return std::exchange(state_->answers, {});
 }
