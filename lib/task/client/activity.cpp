@@ -8,32 +8,32 @@
 namespace tfd::task {
 
 void Activity::begin(std::string_view what) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   busy_ = true;
   doing_ = what;
   since_ = Clock::now();
 }
 
 void Activity::end() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   busy_ = false;
   since_ = Clock::now();
 }
 
 void Activity::set_devices(std::vector<std::string> devices) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   devices_ = std::move(devices);
 }
 
 void Activity::set_program(std::string_view path) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   program_ = path;
 }
 
 void Activity::fill(TaskStatus& status) const {
   std::shared_ptr<const Waits> waits;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     status.devices = devices_;
     status.program = program_;
     const auto since_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_).count();
@@ -51,14 +51,14 @@ void Activity::fill(TaskStatus& status) const {
 
 Activity::Waiting::Waiting(Activity* activity, std::shared_ptr<const Waits> whom) : activity_(activity) {
   if (activity_ == nullptr) return;
-  const std::scoped_lock lock(activity_->mutex_);
+  const MutexLock lock(activity_->mutex_);
   activity_->waits_ = std::move(whom);
 }
 
 Activity::Waiting::~Waiting() {
   if (activity_ == nullptr) return;
   std::shared_ptr<const Waits> ended;  // destroyed without the lock
-  const std::scoped_lock lock(activity_->mutex_);
+  const MutexLock lock(activity_->mutex_);
   ended.swap(activity_->waits_);
 }
 

@@ -8,12 +8,12 @@
 //   { const Activity::Waiting waiting(&activity, group);  group->wait(stop); }
 //   activity.end();
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/task/task_client.hpp"
 
 namespace tfd::task {
@@ -50,13 +50,13 @@ class Activity {
   };
 
  private:
-  mutable std::mutex mutex_;
-  bool busy_ = false;
-  std::string doing_;
-  Clock::time_point since_ = Clock::now();  // start of the present work, or of being idle
-  std::shared_ptr<const Waits> waits_;      // shared with the waiting executor
-  std::vector<std::string> devices_;
-  std::string program_;
+  mutable Mutex mutex_;
+  bool busy_ TFD_GUARDED_BY(mutex_) = false;
+  std::string doing_ TFD_GUARDED_BY(mutex_);
+  Clock::time_point since_ TFD_GUARDED_BY(mutex_) = Clock::now();  // start of the present work, or of being idle
+  std::shared_ptr<const Waits> waits_ TFD_GUARDED_BY(mutex_);      // shared with the waiting executor
+  std::vector<std::string> devices_ TFD_GUARDED_BY(mutex_);
+  std::string program_ TFD_GUARDED_BY(mutex_);
 };
 
 }  // namespace tfd::task

@@ -8,8 +8,9 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::task {
 
@@ -36,7 +37,7 @@ class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
 
   void ask(Begin begin) {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (free_ == 0) return waiting_.push_back(std::move(begin));
       --free_;
     }
@@ -47,7 +48,7 @@ class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
   void ended() {
     Begin next;
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (waiting_.empty()) {
         ++free_;
         return;
@@ -58,9 +59,9 @@ class ConcurrencyLimit : public std::enable_shared_from_this<ConcurrencyLimit> {
     next(std::make_shared<Turn>(shared_from_this()));
   }
 
-  std::mutex mutex_;
-  std::size_t free_;
-  std::deque<Begin> waiting_;
+  Mutex mutex_;
+  std::size_t free_ TFD_GUARDED_BY(mutex_);
+  std::deque<Begin> waiting_ TFD_GUARDED_BY(mutex_);
 };
 
 }  // namespace tfd::task

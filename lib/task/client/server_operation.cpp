@@ -8,7 +8,7 @@ namespace tfd::task {
 void ParameterServers::Operation::start(std::vector<ServerClient>& tasks) {
   std::vector<Part*> asked;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Part& part : parts_)
       if (part.state == PartState::kToAsk) asked.push_back(&part);
     for (Part* part : asked) part->state = PartState::kAsked;
@@ -19,15 +19,17 @@ void ParameterServers::Operation::start(std::vector<ServerClient>& tasks) {
 }
 
 Result<void> ParameterServers::Operation::wait(const std::stop_token& stop, bool for_all) {
-  std::unique_lock lock(mutex_);
-  const auto is_over = [&] { return !has(PartState::kAsked) || (!for_all && first_failure_.has_value()); };
+  MutexLock lock(mutex_);
+  const auto is_over = [&]() TFD_REQUIRES(mutex_) {
+    return !has(PartState::kAsked) || (!for_all && first_failure_.has_value());
+  };
   done_.wait(lock, stop, is_over);
   if (!for_all && first_failure_) return fail(*first_failure_);
   return is_over() ? Result<void>() : fail(Code::kCancelled, "this task is stopping");
 }
 
 std::vector<ParameterServers::Operation::Failure> ParameterServers::Operation::take_failures() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Failure> out;
   for (Part& part : parts_) {
     if (!part.error) continue;
@@ -39,7 +41,7 @@ std::vector<ParameterServers::Operation::Failure> ParameterServers::Operation::t
 }
 
 std::vector<std::string> ParameterServers::Operation::missing() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const Part& part : parts_)
     if (part.state == PartState::kAsked) names.push_back(part.name);
@@ -47,7 +49,7 @@ std::vector<std::string> ParameterServers::Operation::missing() const {
 }
 
 void ParameterServers::Operation::answered(Part& part, std::optional<Error>& error) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   part.state = PartState::kAnswered;
   if (error && error->task.empty()) error->task = part.name;
   if (error && !first_failure_) first_failure_ = error;
@@ -56,7 +58,7 @@ void ParameterServers::Operation::answered(Part& part, std::optional<Error>& err
 }
 
 void ParameterServers::Rejoin::look(const transport::PeerEvent& event) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (event.state == transport::PeerState::kUp) gone_.erase(event.name);
   if (event.state == transport::PeerState::kLost && event.is_gone) gone_.insert(event.name);
 }
@@ -82,7 +84,7 @@ Result<void> ParameterServers::Rejoin::wait_for_all(const ParameterServers& serv
   for (;;) {
     auto up = servers.endpoint_.wait_up(servers.peers(), Deadline::after(kLook).earlier_of(deadline));
     if (up || deadline.expired() || up.error().code != Code::kDeadlineExceeded) return up;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!gone_.empty()) return up;
   }
 }

@@ -5,10 +5,10 @@
 // Thread rule: thread-safe; answers come on the I/O thread.
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 #include <set>
 
 #include "activity.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::task {
@@ -32,7 +32,8 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
     Error error;
   };
 
-  void add(std::size_t server, const std::string& name, Question question) {
+  /// Unchecked: before start(), nobody else uses it.
+  void add(std::size_t server, const std::string& name, Question question) TFD_UNCHECKED_THREADS {
     parts_.push_back({server, name, std::move(question)});
   }
 
@@ -57,14 +58,16 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
     std::optional<Error> error = {};
   };
 
-  bool has(PartState state) const { return std::ranges::find(parts_, state, &Part::state) != parts_.end(); }
+  bool has(PartState state) const TFD_REQUIRES(mutex_) {
+    return std::ranges::find(parts_, state, &Part::state) != parts_.end();
+  }
 
   void answered(Part& part, std::optional<Error>& error);
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable_any done_;
-  std::vector<Part> parts_;  // complete before the first start()
-  std::optional<Error> first_failure_;
+  std::vector<Part> parts_ TFD_GUARDED_BY(mutex_);  // complete before the first start()
+  std::optional<Error> first_failure_ TFD_GUARDED_BY(mutex_);
 };
 
 /// Waits for disconnected parameter servers whose processes aren't known to have ended.
@@ -83,8 +86,8 @@ class ParameterServers::Rejoin {
   Result<void> wait_for_all(const ParameterServers& servers) const;
 
   const Duration patience_;
-  mutable std::mutex mutex_;
-  std::set<std::string> gone_;  // tasks whose process has ended: filled on the I/O thread
+  mutable Mutex mutex_;
+  std::set<std::string> gone_ TFD_GUARDED_BY(mutex_);  // tasks whose process has ended: filled on the I/O thread
 };
 
 }  // namespace tfd::task

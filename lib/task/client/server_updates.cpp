@@ -29,9 +29,9 @@ bool has_gradients(const std::vector<variable::Update>& updates) {
 /// Waits a moment for others' gradients.
 Result<void> wait_a_moment(const std::stop_token& stop, Deadline deadline) {
   if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited for the gradients of an update that is due");
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   never.wait_for(lock, stop, kLook, [] { return false; });
   if (stop.stop_requested()) return fail(Code::kCancelled, "this task is stopping");
   return {};

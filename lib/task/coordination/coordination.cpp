@@ -4,9 +4,9 @@
 #include "tfd/task/coordination.hpp"
 
 #include <algorithm>
-#include <mutex>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/task/task_client.hpp"
 
@@ -136,7 +136,7 @@ class Membership::Loop : public std::enable_shared_from_this<Loop> {
 
   void go_on() {
     {
-      const std::scoped_lock lock(mutex_);  // no join is sent after end() and its caller's next requests
+      const MutexLock lock(mutex_);  // no join is sent after end() and its caller's next requests
       if (is_over_ || server_.epoch() != epoch_) return;
       watch_.after = known_.version;
       server_.coordinate({join_}, Deadline::after(kAnswer), [](const Result<CoordinationAnswer>&) {});
@@ -147,11 +147,11 @@ class Membership::Loop : public std::enable_shared_from_this<Loop> {
                        [self](const Result<CoordinationAnswer>& answer) { self->heard(answer); });
   }
   void end() {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     is_over_ = true;
   }
   KeyState known() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return known_;
   }
 
@@ -159,14 +159,14 @@ class Membership::Loop : public std::enable_shared_from_this<Loop> {
   void heard(const Result<CoordinationAnswer>& answer) {
     if (answer) {
       if (const auto* state = std::get_if<KeyState>(&*answer)) {
-        const std::scoped_lock lock(mutex_);
+        const MutexLock lock(mutex_);
         if (state->version > known_.version) known_ = *state;
       }
       return go_on();
     }
     const Code code = answer.error().code;
     if (code == Code::kPermissionDenied || code == Code::kCancelled) return;  // the run, or this process, has ended
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_over_) return;
     endpoint_.post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kRetry),
                       [self = shared_from_this()] { self->go_on(); });
@@ -177,9 +177,9 @@ class Membership::Loop : public std::enable_shared_from_this<Loop> {
   const std::uint64_t epoch_;
   const JoinGroup join_;
   GetKey watch_;
-  mutable std::mutex mutex_;
-  KeyState known_;
-  bool is_over_ = false;
+  mutable Mutex mutex_;
+  KeyState known_ TFD_GUARDED_BY(mutex_);
+  bool is_over_ TFD_GUARDED_BY(mutex_) = false;
 };
 
 Membership::Membership(transport::Endpoint& endpoint, const TaskClient& server, std::string group, std::string member,

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "meeting.hpp"

@@ -18,18 +18,18 @@ class PinnedStorage final : public tensor::Storage {
 }  // namespace
 
 void PinWatch::arm() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   is_armed_ = true;
 }
 
 void PinWatch::close() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   released_ = nullptr;
 }
 
 // Under the lock, so that nothing is called after close().
 void PinWatch::released() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (std::exchange(is_armed_, false) && released_) released_();
 }
 

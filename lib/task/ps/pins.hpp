@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::task {
@@ -26,9 +26,9 @@ class PinWatch {
   void released();
 
  private:
-  std::mutex mutex_;
-  std::function<void()> released_;
-  bool is_armed_ = false;
+  Mutex mutex_;
+  std::function<void()> released_ TFD_GUARDED_BY(mutex_);
+  bool is_armed_ TFD_GUARDED_BY(mutex_) = false;
 };
 
 /// One version of one variable, as long as an answer with it exists.

@@ -95,7 +95,7 @@ void PsService::load_program(LoadProgram load, transport::Responder responder) {
   loading->position = position;
   loading->responder = std::make_shared<transport::Responder>(std::move(responder));
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return loading->responder->reply(fail(Code::kCancelled, "this task is stopping"));
     loads_.push_back(std::move(loading));
     if (!loader_.joinable()) loader_ = std::thread([this] { run_loads(); });
@@ -105,7 +105,7 @@ void PsService::load_program(LoadProgram load, transport::Responder responder) {
 
 void PsService::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (const auto& loading : loads_) loading->responder->reply(fail(Code::kCancelled, "this task is stopping"));
     loads_.clear();
@@ -119,9 +119,9 @@ void PsService::stop() {
 // The loading thread.
 void PsService::run_loads() {
   std::uint64_t made = 0;  // several workers without a coordinator send the same program
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !loads_.empty(); });
+    lock.wait(wake_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return stopping_ || !loads_.empty(); });
     if (stopping_) return;
     const auto loading = std::move(loads_.front());
     loads_.pop_front();

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "messages/protocol.hpp"
 #include "state_transfers.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/step/rules.hpp"
 #include "tfd/variable/store.hpp"
 #include "variable_queues.hpp"
@@ -110,11 +110,11 @@ class PsService {
   std::deque<WaitingRead> waiting_;         // in the order they came
   StateTransfers states_;
 
-  std::mutex mutex_;  // guards what follows, shared with the loading thread and stop()
-  std::deque<std::shared_ptr<Loading>> loads_;
-  bool stopping_ = false;
+  Mutex mutex_;  // shared with the loading thread and stop()
+  std::deque<std::shared_ptr<Loading>> loads_ TFD_GUARDED_BY(mutex_);
+  bool stopping_ TFD_GUARDED_BY(mutex_) = false;
   std::condition_variable wake_;
-  std::thread loader_;  // started with the first program
+  std::thread loader_;  // started with the first program, unless stopping_
 };
 
 }  // namespace tfd::task

@@ -25,14 +25,14 @@ std::shared_ptr<VariableExecutor::Queue> VariableExecutor::make_queue() { return
 
 bool VariableExecutor::is_idle(const Queue& queue) const {
   if (is_idle()) return true;
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return !queue.is_taken;
 }
 
 void VariableExecutor::add(std::vector<Entry> entries) {
   const bool is_one = entries.size() == 1;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return;  // `entries` are destroyed after the lock
     unfinished_.fetch_add(entries.size(), std::memory_order_relaxed);
     for (Entry& entry : entries) {
@@ -51,9 +51,9 @@ void VariableExecutor::add(std::vector<Entry> entries) {
 }
 
 void VariableExecutor::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    lock.wait(wake_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return stopping_ || !ready_.empty(); });
     if (stopping_) return;
     --idle_;
     const std::shared_ptr<Queue> queue = std::move(ready_.front());
@@ -76,7 +76,7 @@ void VariableExecutor::work() {
 void VariableExecutor::stop() {
   std::vector<std::thread> threads;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     threads.swap(threads_);
   }
@@ -84,7 +84,7 @@ void VariableExecutor::stop() {
   for (std::thread& thread : threads) thread.join();
   std::deque<std::shared_ptr<Queue>> dropped;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     dropped.swap(ready_);
   }
   for (const auto& queue : dropped) queue->waiting.clear();

@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::task {
 
@@ -51,12 +52,12 @@ class VariableExecutor {
   const std::size_t most_threads_;
   std::atomic<std::size_t> unfinished_{0};
 
-  mutable std::mutex mutex_;  // guards what follows, and every queue
+  mutable Mutex mutex_;  // also guards every queue
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<Queue>> ready_;  // queues with tasks on which no thread works
-  std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;  // idle or starting threads
-  bool stopping_ = false;
+  std::deque<std::shared_ptr<Queue>> ready_ TFD_GUARDED_BY(mutex_);  // queues with tasks on which no thread works
+  std::vector<std::thread> threads_ TFD_GUARDED_BY(mutex_);
+  std::size_t idle_ TFD_GUARDED_BY(mutex_) = 0;  // idle or starting threads
+  bool stopping_ TFD_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tfd::task

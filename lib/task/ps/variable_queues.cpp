@@ -14,12 +14,12 @@ constexpr std::size_t kPinnedFrom = 4096;  // bytes; smaller values are mostly c
 }  // namespace
 
 void FailedUpdates::add(std::uint64_t client, std::uint64_t sequence, const Error& error) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (errors_.size() < kMost) errors_.emplace(std::pair(client, sequence), error);
 }
 
 std::optional<Error> FailedUpdates::find(std::uint64_t client, std::uint64_t sequence) const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = errors_.find({client, sequence});
   return found == errors_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -41,13 +41,14 @@ class VariableQueues::Job final : public VariableExecutor::Task {
       done = fail(Code::kResourceExhausted, "no memory for a new value");
     }
     if (!done) {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (!error_ || part < error_->first) error_ = {part, std::move(done).error()};
     }
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) answer();
   }
 
-  void answer() {
+  /// Unchecked: all parts are done, so that nobody else uses the error.
+  void answer() TFD_UNCHECKED_THREADS {
     const Error* const error = error_ ? &error_->second : nullptr;
     if (request_.then) return request_.then(error, std::move(request_.responder));
     request_.responder.reply(request_.done(error));
@@ -57,8 +58,8 @@ class VariableQueues::Job final : public VariableExecutor::Task {
   std::shared_ptr<VariableQueues> variables_;  // their program may have been replaced by now
   Request request_;
   std::atomic<std::size_t> left_;
-  std::mutex mutex_;
-  std::optional<std::pair<std::size_t, Error>> error_;
+  Mutex mutex_;
+  std::optional<std::pair<std::size_t, Error>> error_ TFD_GUARDED_BY(mutex_);
 };
 
 VariableQueues::VariableQueues(variable::VariableStore store, VariableExecutor& executor)

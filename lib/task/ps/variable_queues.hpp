@@ -9,13 +9,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "pins.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/store.hpp"
 #include "variable_executor.hpp"
@@ -30,8 +30,8 @@ class FailedUpdates {
 
  private:
   static constexpr std::size_t kMost = 256;  // they end a training
-  mutable std::mutex mutex_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Error> errors_;
+  mutable Mutex mutex_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Error> errors_ TFD_GUARDED_BY(mutex_);
 };
 
 /// Requests of up to this many bytes run on the I/O thread: a handover would take as long.

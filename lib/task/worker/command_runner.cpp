@@ -61,7 +61,7 @@ void CommandRunner::submit(transport::Message request, transport::Responder resp
     return responder.reply(fail(Code::kPermissionDenied,
                                 "{} does not run commands: its server was started without --allow-native", task_));
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_) {
       if (!started_) {
         auto pipe = process::make_pipe();
@@ -82,7 +82,7 @@ void CommandRunner::submit(transport::Message request, transport::Responder resp
 
 void CommandRunner::stop() {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     if (started_) [[maybe_unused]]
       const auto written = ::write(wake_.write.get(), "x", 1);
@@ -101,7 +101,7 @@ void CommandRunner::run() {
   check_leases();
   for (;;) {
     {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping_ && requests_.empty() && jobs_.empty()) break;
     }
     if (auto turned = loop_.turn(); !turned) options_.log.error("{}", turned.error().message);
@@ -114,7 +114,7 @@ void CommandRunner::take_requests() {
   std::deque<std::pair<transport::Message, transport::Responder>> taken;
   bool is_stopping = false;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     taken.swap(requests_);
     is_stopping = stopping_;
   }

@@ -9,7 +9,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -18,6 +17,7 @@
 
 #include "messages/command_messages.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
@@ -89,10 +89,10 @@ class CommandRunner {
   JobId next_ = 1;
   std::string host_;
 
-  std::mutex mutex_;
-  std::deque<std::pair<transport::Message, transport::Responder>> requests_;  // guarded, like the two that follow
-  bool stopping_ = false;
-  bool started_ = false;
+  Mutex mutex_;
+  std::deque<std::pair<transport::Message, transport::Responder>> requests_ TFD_GUARDED_BY(mutex_);
+  bool stopping_ TFD_GUARDED_BY(mutex_) = false;
+  bool started_ TFD_GUARDED_BY(mutex_) = false;
   std::atomic<std::uint64_t> done_{0}, unfinished_{0};
   std::thread thread_;
 };

@@ -11,7 +11,7 @@ WorkerService::WorkerService(transport::Endpoint& endpoint, const TaskServerOpti
 void WorkerService::stop() {
   std::deque<Job> left;
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_.request_stop();
     job_stop_.request_stop();
     left.swap(jobs_);
@@ -25,7 +25,7 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
                            std::optional<transport::Message> program) {
   std::deque<Job> ended;
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (stop_.stop_requested()) {
       lock.unlock();
       return responder.reply(fail(Code::kCancelled, "this task is stopping"));
@@ -33,7 +33,7 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
     if (static_cast<Kind>(request.kind) == Kind::kLoadProgram) {
       if (request.epoch != newest_) {  // none is older: TaskServer has checked
         newest_ = request.epoch;
-        ended = abandon(lock, [&](std::uint64_t connection) { return connection != caller.connection; });
+        ended = abandon([&](std::uint64_t connection) { return connection != caller.connection; });
       }
     }
     jobs_.push_back({std::move(request), std::move(responder), caller.connection, std::move(program)});
@@ -45,9 +45,9 @@ void WorkerService::submit(const transport::Caller& caller, transport::Message r
 void WorkerService::drop(const DropWaiting& drop) {
   std::deque<Job> dropped;
   {
-    const std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     drop_ = drop;  // for later arrivals: a large closure may still be in transfer
-    dropped = take_calls(lock, jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
+    dropped = take_calls(jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
   }
   for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
 }
@@ -55,17 +55,15 @@ void WorkerService::drop(const DropWaiting& drop) {
 void WorkerService::give_back(const GiveBack& give_back) {
   std::deque<Job> given;
   {
-    const std::unique_lock lock(mutex_);
-    given = take_calls(lock, give_back.count,
-                       [&](const step::FunctionCall& call) { return call.epoch == give_back.epoch; });
+    const MutexLock lock(mutex_);
+    given = take_calls(give_back.count, [&](const step::FunctionCall& call) { return call.epoch == give_back.epoch; });
   }
   for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
 // Takes at most `count` calls, the latest ones, in their order.
 std::deque<WorkerService::Job> WorkerService::take_calls(
-    const std::unique_lock<std::mutex>&, std::size_t most,
-    const std::function<bool(const step::FunctionCall&)>& is_meant) {
+    std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant) {
   std::deque<Job> kept, taken;
   for (; !jobs_.empty(); jobs_.pop_back()) {
     const bool is_call = taken.size() < most && static_cast<Kind>(jobs_.back().request.kind) == Kind::kRun;
@@ -79,14 +77,13 @@ std::deque<WorkerService::Job> WorkerService::take_calls(
 void WorkerService::caller_gone(const transport::Caller& caller) {
   std::deque<Job> ended;
   {
-    std::unique_lock lock(mutex_);
-    ended = abandon(lock, [&](std::uint64_t connection) { return connection == caller.connection; });
+    const MutexLock lock(mutex_);
+    ended = abandon([&](std::uint64_t connection) { return connection == caller.connection; });
   }
   for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "the client that asked is gone"));
 }
 
-std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std::mutex>&,
-                                                      const std::function<bool(std::uint64_t)>& is_theirs) {
+std::deque<WorkerService::Job> WorkerService::abandon(const std::function<bool(std::uint64_t)>& is_theirs) {
   std::deque<Job> kept, ended;
   for (Job& job : jobs_) (is_theirs(job.connection) ? ended : kept).push_back(std::move(job));
   jobs_.swap(kept);
@@ -104,7 +101,7 @@ std::deque<WorkerService::Job> WorkerService::abandon(const std::unique_lock<std
 }
 
 bool WorkerService::is_abandoned() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_abandoned_;
 }
 
@@ -116,7 +113,7 @@ Error WorkerService::fenced_off() const {
 
 void WorkerService::fill(TaskStatus& status) const {
   {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     status.closures_waiting = jobs_.size();
     status.is_abandoned = is_abandoned_;
   }
@@ -126,8 +123,8 @@ void WorkerService::fill(TaskStatus& status) const {
 }
 
 void WorkerService::execute(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
-  while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); }) && !stop.stop_requested()) {
+  MutexLock lock(mutex_);
+  while (wake_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !jobs_.empty(); }) && !stop.stop_requested()) {
     if (std::exchange(has_stopped_, false)) {
       lock.unlock();
       executor_.forget_stopped();
@@ -182,7 +179,7 @@ Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiti
 
 // Finishes a load; if it failed, the previous program stays.
 Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!loaded && newest_ == epoch) newest_ = executor_.epoch();
   const bool has_newer = std::ranges::any_of(jobs_, [&](const Job& job) {
     return static_cast<Kind>(job.request.kind) == Kind::kLoadProgram && job.request.epoch == newest_;

@@ -8,12 +8,12 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "closure_executor.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::task {
 
@@ -48,11 +48,10 @@ class WorkerService {
   };
 
   void execute(std::stop_token stop);
-  std::deque<Job> take_calls(const std::unique_lock<std::mutex>&, std::size_t most,
-                             const std::function<bool(const step::FunctionCall&)>& is_meant);
+  std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
+      TFD_REQUIRES(mutex_);
   /// Removes the waiting jobs of these callers, and stops their running one as far as possible.
-  std::deque<Job> abandon(const std::unique_lock<std::mutex>& lock,
-                          const std::function<bool(std::uint64_t)>& is_theirs);
+  std::deque<Job> abandon(const std::function<bool(std::uint64_t)>& is_theirs) TFD_REQUIRES(mutex_);
   bool is_abandoned() const;
   Error fenced_off() const;
   Result<transport::Message> answer(const Job& job, const DropWaiting& dropping, const std::stop_token& stop);
@@ -62,16 +61,17 @@ class WorkerService {
   Activity activity_;
   ClosureExecutor executor_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable_any wake_;
-  std::deque<Job> jobs_;  // guarded by mutex_, like what follows
+  std::deque<Job> jobs_ TFD_GUARDED_BY(mutex_);
   std::stop_source stop_;
-  std::stop_source job_stop_;  // stops the running job, when the service stops or nobody waits for its answer
-  std::optional<std::uint64_t> running_;  // caller of the running job
-  std::optional<std::uint64_t> served_;   // caller of the last job, while connected
-  bool is_abandoned_ = false;             // nobody waits for the running job's answer
-  bool has_stopped_ = false;              // commands of a gone caller were stopped; reset by the next job
-  DropWaiting drop_;
+  /// Stops the running job, when the service stops or nobody waits for its answer.
+  std::stop_source job_stop_ TFD_GUARDED_BY(mutex_);
+  std::optional<std::uint64_t> running_ TFD_GUARDED_BY(mutex_);  // caller of the running job
+  std::optional<std::uint64_t> served_ TFD_GUARDED_BY(mutex_);   // caller of the last job, while connected
+  bool is_abandoned_ TFD_GUARDED_BY(mutex_) = false;             // nobody waits for the running job's answer
+  bool has_stopped_ TFD_GUARDED_BY(mutex_) = false;  // commands of a gone caller were stopped; reset by the next job
+  DropWaiting drop_ TFD_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> newest_{0};  // epoch of the newest load request
   std::atomic<std::uint64_t> closures_done_{0};
   std::jthread thread_;

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "tfd/base/error.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::task {
 
@@ -20,22 +20,21 @@ namespace tfd::task {
 template <class T, class Ask>
 std::vector<Result<T>> gather(std::size_t count, const Ask& question) {
   struct Gathered {
-    std::mutex mutex;
+    explicit Gathered(std::size_t count) : answers(count), left(count) {}
+    Mutex mutex;
     std::condition_variable changed;
-    std::vector<std::optional<Result<T>>> answers;
-    std::size_t left = 0;
+    std::vector<std::optional<Result<T>>> answers TFD_GUARDED_BY(mutex);
+    std::size_t left TFD_GUARDED_BY(mutex);
   };
-  const auto gathered = std::make_shared<Gathered>();  // with the callbacks
-  gathered->answers.resize(count);
-  gathered->left = count;
+  const auto gathered = std::make_shared<Gathered>(count);  // with the callbacks
   for (std::size_t i = 0; i < count; ++i)
     question(i, [gathered, i](Result<T> answer) {
-      const std::scoped_lock lock(gathered->mutex);
+      const MutexLock lock(gathered->mutex);
       gathered->answers[i].emplace(std::move(answer));
       if (--gathered->left == 0) gathered->changed.notify_all();
     });
-  std::unique_lock lock(gathered->mutex);
-  gathered->changed.wait(lock, [&] { return gathered->left == 0; });
+  MutexLock lock(gathered->mutex);
+  lock.wait(gathered->changed, Deadline::never(), [&]() TFD_REQUIRES(gathered->mutex) { return gathered->left == 0; });
   std::vector<Result<T>> out;
   for (auto& answer : gathered->answers) out.push_back(std::move(*answer));
   return out;
