@@ -55,7 +55,7 @@ class FunctionMaker {
 }  // namespace
 
 Lazy<OnDevices>& Variants::find(std::size_t variant) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return compiled_[variant];
 }
 

@@ -5,13 +5,13 @@
 // once made; compiled functions are thread-safe.
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tfd/base/lazy.hpp"
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
@@ -39,8 +39,8 @@ class Variants {
 
   const program::Modules& modules_;  // the program's
   const Compile compile_;
-  std::mutex mutex_;
-  std::map<std::size_t, Lazy<OnDevices>> compiled_;
+  Mutex mutex_;
+  std::map<std::size_t, Lazy<OnDevices>> compiled_ TFD_GUARDED_BY(mutex_);
 };
 
 struct CompiledFunction {
