@@ -31,7 +31,7 @@ bool DistributedVariable::is_shared() const { return entries_.size() == 1 && str
 Result<ReplicatedVariable> DistributedVariable::load() const {
   std::vector<Tensor> copies;
   {
-    const std::scoped_lock lock(strategy_.variables_mutex_);
+    const MutexLock lock(strategy_.variables_mutex_);
     copies = TFD_TRY(host_.read(entries_));
   }
   copies.resize(static_cast<std::size_t>(strategy_.num_replicas_in_sync()), copies.front());
@@ -39,14 +39,14 @@ Result<ReplicatedVariable> DistributedVariable::load() const {
 }
 
 Result<void> DistributedVariable::store(const ReplicatedVariable& changed) {
-  const std::scoped_lock lock(strategy_.variables_mutex_);
+  const MutexLock lock(strategy_.variables_mutex_);
   for (std::size_t i = 0; i < entries_.size(); ++i) TFD_TRY(host_.assign(entries_[i], changed.copies()[i]));
   return {};
 }
 
 Result<Tensor> DistributedVariable::read_on(std::size_t replica) const {
   const std::vector<std::string> entry{entries_[is_shared() ? 0 : replica]};
-  const std::scoped_lock lock(strategy_.variables_mutex_);
+  const MutexLock lock(strategy_.variables_mutex_);
   const auto values = TFD_TRY(host_.read(entry), fmt::format("variable '{}'", name_));
   // An object of its own: one object on all replicas would count as made outside of them.
   return function::alias_of(values.front());
@@ -74,7 +74,7 @@ Result<void> DistributedVariable::write_own(std::size_t replica, WriteOp op, con
                 "only_first_replica)",
                 strategy_.num_replicas_in_sync());
   const std::vector<std::string> entry{entries_[replica]};
-  const std::scoped_lock lock(strategy_.variables_mutex_);
+  const MutexLock lock(strategy_.variables_mutex_);
   // Its own copy behaves as a variable that each replica writes separately.
   ReplicatedVariable own({kind_.synchronization, Aggregation::kNone, kind_.trainable}, TFD_TRY(host_.read(entry)));
   TFD_TRY(own.write(op, std::vector<Tensor>{value}));

@@ -15,7 +15,6 @@ tl::unexpected<Error> Rendezvous::why_broken(std::string_view what) const {
               what, left_->replica);
 }
 
-/// Merges all arrivals, which are complete.
 Result<std::vector<DistributedValue>> Rendezvous::merge_all() {
   const Arrival& first = arrivals_.front();
   std::vector<std::vector<Tensor>> values;
@@ -39,12 +38,12 @@ Result<std::vector<DistributedValue>> Rendezvous::merge_all() {
 
 Result<std::vector<Tensor>> Rendezvous::meet(std::size_t replica, std::string_view what, std::vector<Tensor> values,
                                              const Merge& merge) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (left_) return why_broken(what);
   arrivals_[replica] = {what, std::move(values), &merge};
   if (++arrived_ < arrivals_.size()) {
     const std::uint64_t round = round_;
-    changed_.wait(lock, [&] { return round_ != round || left_; });
+    lock.wait(changed_, Deadline::never(), [&]() TFD_REQUIRES(mutex_) { return round_ != round || left_; });
     if (round_ == round) return why_broken(what);
   } else {
     lock.unlock();  // all others wait
@@ -62,7 +61,7 @@ Result<std::vector<Tensor>> Rendezvous::meet(std::size_t replica, std::string_vi
 }
 
 void Rendezvous::leave(std::size_t replica, bool has_failed) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!left_ || (has_failed && !left_->has_failed)) left_ = {replica, has_failed};
   changed_.notify_all();
 }

@@ -6,11 +6,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/strategy/values.hpp"
 
 namespace tfd::strategy {
@@ -39,17 +39,18 @@ class Rendezvous {
     std::size_t replica = 0;
     bool has_failed = false;
   };
-  Result<std::vector<DistributedValue>> merge_all();
-  tl::unexpected<Error> why_broken(std::string_view what) const;
+  /// Merges all arrivals, which are complete. Unchecked: the other replicas wait, so that nobody else uses them.
+  Result<std::vector<DistributedValue>> merge_all() TFD_UNCHECKED_THREADS;
+  tl::unexpected<Error> why_broken(std::string_view what) const TFD_REQUIRES(mutex_);
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Arrival> arrivals_;  // by replica
-  std::size_t arrived_ = 0;
-  std::uint64_t round_ = 0;
-  Result<std::vector<DistributedValue>>
-      outcome_;               // of the previous round: each replica reads it before it arrives again
-  std::optional<Left> left_;  // the first replica that left, or one that failed
+  std::vector<Arrival> arrivals_ TFD_GUARDED_BY(mutex_);  // by replica
+  std::size_t arrived_ TFD_GUARDED_BY(mutex_) = 0;
+  std::uint64_t round_ TFD_GUARDED_BY(mutex_) = 0;
+  /// Outcome of the previous round: each replica reads it before it arrives again.
+  Result<std::vector<DistributedValue>> outcome_ TFD_GUARDED_BY(mutex_);
+  std::optional<Left> left_ TFD_GUARDED_BY(mutex_);  // the first replica that left, or one that failed
 };
 
 }  // namespace tfd::strategy

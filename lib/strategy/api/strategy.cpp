@@ -140,7 +140,7 @@ Result<DistributedVariable*> Strategy::create_variable(const std::string& name, 
       kind().variables == VariablePlace::kHost && made.synchronization != variable::Synchronization::kOnRead;
   std::vector<std::string> entries{name};
   for (std::size_t i = 1; i < replicas_ && !has_one; ++i) entries.push_back(fmt::format("{}/replica_{}", name, i));
-  const std::scoped_lock lock(variables_mutex_);
+  const MutexLock lock(variables_mutex_);
   for (const std::string& entry : entries)
     if (value_container(entry) != nullptr) return fail(Code::kAlreadyExists, "there is a variable '{}' already", entry);
   for (const std::string& entry : entries) TFD_TRY(host_->create(entry, initial));

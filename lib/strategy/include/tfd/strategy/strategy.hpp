@@ -18,7 +18,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include <variant>
 #include <vector>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/cluster/cluster_config.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/devices.hpp"
@@ -180,8 +180,8 @@ class Strategy {
   std::unique_ptr<step::ReplicaThreads> threads_;
   std::atomic<bool> is_running_ = false;
   std::shared_ptr<function::Engine> engine_;  // null until first used; shared with the functions it compiled
-  std::mutex variables_mutex_;                // of the hosts
-  std::unique_ptr<LocalVariables> host_;      // of created variables
+  Mutex variables_mutex_;                     // of the hosts, also those of loaded programs
+  std::unique_ptr<LocalVariables> host_ TFD_GUARDED_BY(variables_mutex_);  // of created variables
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;
 };
 
