@@ -41,7 +41,7 @@ Coordinator::Coordinator(const program::Program& program, CoordinatorOptions opt
 
 Coordinator::~Coordinator() {
   {
-    const std::scoped_lock lock(link_->describe_mutex);
+    const MutexLock lock(link_->describe_mutex);
     link_->describe = {};
   }
   {
@@ -49,7 +49,7 @@ Coordinator::~Coordinator() {
     link_->read = {};
   }
   {
-    const std::scoped_lock lock(link_->drop_mutex);
+    const MutexLock lock(link_->drop_mutex);
     link_->drop = {};
   }
   bool goodbye = !options_.keep_servers && !sessions_;

@@ -9,7 +9,7 @@ void RemoteValue::Shared::publish(ClosureState value) {
   state.store(value);
   // A fetch counts itself before it reads the state, so either it sees this state or it is counted here.
   if (link->waiting.load() == 0) return;
-  const std::scoped_lock lock(link->mutex);
+  const MutexLock lock(link->mutex);
   link->changed.notify_all();
 }
 
@@ -58,12 +58,9 @@ Result<task::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
   const auto there = [this] { return state() != ClosureState::kNotReady; };
   CoordinatorLink& link = *shared_->link;
   if (!there()) {
-    std::unique_lock lock(link.mutex);
+    MutexLock lock(link.mutex);
     ++link.waiting;
-    if (deadline.is_never())
-      link.changed.wait(lock, there);
-    else
-      link.changed.wait_until(lock, deadline.when(), there);
+    lock.wait(link.changed, deadline, there);
     --link.waiting;
   }
   switch (state()) {
@@ -78,7 +75,7 @@ Result<task::ClosureOutcome> RemoteValue::fetch(Deadline deadline) const {
     case ClosureState::kNotReady:
       break;
   }
-  const std::scoped_lock lock(link.describe_mutex);
+  const MutexLock lock(link.describe_mutex);
   return fail(Code::kDeadlineExceeded, "closure {} is not ready: waiting for {}", id(),
               link.describe ? link.describe() : "a coordinator that has ended");
 }

@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <string>
 
+#include "tfd/base/thread_annotations.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 
 namespace tfd::coordinator {
@@ -19,16 +19,18 @@ namespace tfd::coordinator {
 /// Synchronization of one coordinator's fetches: shared by all its values, since a condition variable for each would
 /// dominate the memory of small closures.
 struct CoordinatorLink {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable changed;
   std::atomic<int> waiting{0};
-  std::mutex describe_mutex;              // never taken by threads that fill values
-  std::function<std::string()> describe;  // describes the coordinator's waits; empty after its end
-  std::shared_mutex read_mutex;
+  Mutex describe_mutex;  // never taken by threads that fill values
+  /// Describes the coordinator's waits; empty after its end.
+  std::function<std::string()> describe TFD_GUARDED_BY(describe_mutex);
+  std::shared_mutex read_mutex;  // guards what follows, unannotated: reads share it, which a Mutex can't be
   /// Reads a worker's own variable; empty after the coordinator's end.
   std::function<Result<task::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
-  std::mutex drop_mutex;  // also taken under the coordinator's lock: a closure may hold the last reference to a dataset
-  std::function<void(std::uint64_t number)> drop;  // drops iterators that can't be used any more; empty after its end
+  Mutex drop_mutex;  // also taken under the coordinator's lock: a closure may hold the last reference to a dataset
+  /// Drops iterators that can't be used any more; empty after the coordinator's end.
+  std::function<void(std::uint64_t number)> drop TFD_GUARDED_BY(drop_mutex);
 };
 
 /// A resource on a worker, whose value isn't kept here.

@@ -17,7 +17,7 @@ class IteratorsHold {
   IteratorsHold(const IteratorsHold&) = delete;
   IteratorsHold& operator=(const IteratorsHold&) = delete;
   ~IteratorsHold() {
-    const std::scoped_lock lock(link_->drop_mutex);
+    const MutexLock lock(link_->drop_mutex);
     if (link_->drop) link_->drop(number_);
   }
 
