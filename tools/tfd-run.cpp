@@ -57,14 +57,19 @@ Result<Devices> find_devices(const Asked& a, bool shares_devices, const cli::Io&
   return Devices{std::move(choice)};
 }
 
+/// Tasks that make a group's steps.
+int workers_of(const cluster::ClusterSpec& cluster) {
+  int workers = 0;
+  for (const char* const job : {"chief", "worker"}) workers += cluster.num_tasks(job).value_or(0);
+  return workers;
+}
+
 /// Number of replicas of a step: a worker's, or, where several workers make a step together, theirs.
 int replicas_of(const Asked& a, const function::DeviceChoice& devices,
                 const std::optional<cluster::ClusterConfig>& group) {
   if (!group || group->cluster.empty()) return devices.replicas();
   if (a.replicas > 0) return a.replicas;
-  int workers = 0;
-  for (const char* const job : {"chief", "worker"}) workers += group->cluster.num_tasks(job).value_or(0);
-  return std::max(workers, 1) * devices.replicas();
+  return std::max(workers_of(group->cluster), 1) * devices.replicas();
 }
 
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
@@ -91,6 +96,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   }
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
+  with.least_workers = TFD_TRY(run::least_workers(a, workers_of(config.cluster)));
   with.verify_every = a.verify_every.value_or(with.verify_every);
   with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };

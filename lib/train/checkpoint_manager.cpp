@@ -20,13 +20,13 @@ CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes
     : train_(train), writes_(writes), options_(options) {}
 
 Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const program::Program& program) {
-  if (!train_.checkpoint || options_.start_over) return std::nullopt;
+  if (!train_.checkpoint || (options_.start_over && !options_.takes_over)) return std::nullopt;
   const std::string& directory = train_.checkpoint->directory;
   std::error_code error;  // a path that isn't a directory has none; probe() reports it
   if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
   index_ = TFD_TRY(variable::read_checkpoint_index(directory));
   if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
-  if (!train_.checkpoint->resume) {
+  if (!train_.checkpoint->resume && !options_.takes_over) {
     if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
     return fail(
         Code::kInvalidArgument,
@@ -95,7 +95,7 @@ Result<void> CheckpointManager::begin() {
   saved_at_ = Clock::now();
   if (!are_saved()) return {};
   const std::string& directory = train_.checkpoint->directory;
-  if (options_.start_over) return start_over();
+  if (options_.start_over && !options_.takes_over) return start_over();
   run();
   const auto is_latest = [this](const auto& one) { return one.second == path_; };
   auto& own = index_.checkpoints;  // unreadable checkpoints aren't tried again

@@ -238,7 +238,8 @@ Result<void> TrainLoop::begin() {
   if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   if (begun.adopted)
-    report_.say(fmt::format("continuing at step {}: the parameter servers still hold its state", first_step_));
+    report_.say(fmt::format("continuing at step {}: {} its state", first_step_,
+                            role_.ends_with_others ? "the group still has" : "the parameter servers still hold"));
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (!nothing_left()) TFD_TRY(checkpoints_.begin());
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));

@@ -35,6 +35,7 @@ struct Asked {
   std::string compat;
   std::string collectives = "auto";
   std::optional<std::int64_t> verify_every = {};
+  std::string workers;  // MIN[:MAX]
   Duration join = std::chrono::seconds(600);
 
   bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host; }
@@ -46,5 +47,7 @@ struct Asked {
 std::vector<cli::Option> options(Asked& asked);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
+/// MIN of --workers, for a cluster with so many; 0: not said. kUsage.
+Result<int> least_workers(const Asked& asked, int workers);
 
 }  // namespace tfd::run

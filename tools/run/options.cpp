@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <climits>
+
 #include "run/asked.hpp"
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::run {
 namespace {
@@ -111,6 +115,12 @@ std::vector<cli::Option> options(Asked& a) {
            "checkpoint; 0: never",
        .target = &a.verify_every,
        .shown_default = "1000"},
+      {.names = "--workers",
+       .placeholder = "MIN:MAX",
+       .help =
+           "With --strategy multi-worker-mirrored: go on while MIN workers are left, and take those in who come again; "
+           "MAX is how many the cluster has",
+       .target = &a.workers},
       {.names = "--join",
        .placeholder = "DUR",
        .help = "With --strategy multi-worker-mirrored: how long to wait until all workers are there",
@@ -139,6 +149,18 @@ std::vector<cli::Option> options(Asked& a) {
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
 }
 
+Result<int> least_workers(const Asked& a, int workers) {
+  if (a.workers.empty()) return 0;
+  const std::vector<std::string> ends = split(a.workers, ':');
+  if (ends.size() != 2) return fail(Code::kUsage, "--workers: '{}' is not MIN:MAX", printable(a.workers));
+  const auto least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, INT_MAX), "--workers"));
+  const auto most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), least, INT_MAX), "--workers"));
+  if (most != workers)
+    return fail(Code::kUsage, "--workers {}: the cluster has {}, which is the most that there can be", a.workers,
+                counted(static_cast<std::uint64_t>(workers), "worker"));
+  return static_cast<int>(least);
+}
+
 Result<void> check_options(const Asked& a) {
   if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
   if (!a.has_topology() && !a.tpu.empty())
@@ -154,6 +176,8 @@ Result<void> check_options(const Asked& a) {
                 a.strategy);
   if (a.collectives != "auto" && !a.has_group())
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
+  if (!a.workers.empty() && !a.has_group())
+    return fail(Code::kUsage, "--workers is for --strategy multi-worker-mirrored");
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");

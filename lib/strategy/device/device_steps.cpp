@@ -185,7 +185,7 @@ Result<std::vector<Tensor>> DeviceSteps::reduce(std::int64_t number, std::vector
             : TFD_TRY(step::sum_of_values(std::move(name), pack.spec, pack.use.aggregation, weights)));
     for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : std::move(replica[c]));
   }
-  auto reduced = TFD_TRY(exchange_.reduce(number, std::move(sums)));
+  auto reduced = TFD_TRY(exchange_->reduce(number, std::move(sums)));
   std::vector<Tensor> out;
   auto next = reduced.begin();
   for (const std::size_t p : changing_) out.push_back(layout_.packs[p].use.is_own ? Tensor() : std::move(*next++));
@@ -368,7 +368,7 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
     const train::Trace::Span span(options_.trace, "reduce", 0, number);
     step::ReplicaWeights own(replicas, step::kNoData);
     for (const auto& one : inputs.step.replicas) own[static_cast<std::size_t>(one.replica)] = one.examples;
-    const auto weights = TFD_TRY(exchange_.weights(number, own));
+    const auto weights = TFD_TRY(exchange_->weights(number, own));
     reduced = TFD_TRY(reduce(number, std::move(computed.host), weights));
   }
   if (looks_at_gradients()) {

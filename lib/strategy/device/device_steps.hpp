@@ -46,13 +46,19 @@ class DeviceSteps {
         options_(options),
         devices_(options.devices > 0 ? options.devices : options.replicas.count),
         own_exchange_(options.exchange != nullptr ? nullptr : step::make_local_exchange(options.replicas.all)),
-        exchange_(options.exchange != nullptr ? *options.exchange : *own_exchange_),
+        exchange_(options.exchange != nullptr ? options.exchange : own_exchange_.get()),
         threads_(devices_, options.replicas.is_whole()) {}
 
   /// Sets the variables, as put_state(). Modules are compiled when a step first calls them; no left_to_compile() may be
   /// in progress. kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state, and
   /// only another load() may follow.
   Result<void> load(std::vector<variable::VariableState> states);
+  /// Makes later steps with these replicas of the same training, on the same devices; the variables stay. For steps
+  /// that are reduced with other processes. The exchange is borrowed.
+  void move_to(step::ReplicaRange replicas, step::ReplicaExchange& exchange) {
+    options_.replicas = replicas;
+    options_.exchange = exchange_ = &exchange;
+  }
   /// Reads the variables' states, in the devices' own memory if the host can read it.
   Result<std::vector<variable::VariableState>> states() const;
   /// Values of these variables on the devices, valid until the next step: find_values().
@@ -132,10 +138,10 @@ class DeviceSteps {
   const program::Program& program_;
   const program::FunctionDef& function_;
   std::shared_ptr<function::Engine> engine_;  // shared with evaluations
-  const DeviceStepOptions options_;
+  DeviceStepOptions options_;
   const int devices_;
   const std::unique_ptr<step::ReplicaExchange> own_exchange_;  // null: the exchange is the caller's
-  step::ReplicaExchange& exchange_;
+  step::ReplicaExchange* exchange_;                            // borrowed
   LayoutOptions layout_options_;
   DeviceLayout layout_;
   step::ReplicaCopies copies_;

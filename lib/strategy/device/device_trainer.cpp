@@ -39,10 +39,7 @@ Result<void> DeviceTrainer::check_memory(const TrainerPlace& place, const train:
                             place.devices == 1 ? "here" : fmt::format("for {} replicas here", place.devices), free);
 }
 
-Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainStart& from) {
-  replicas_ = place.replicas.all;
-  engine_ = TFD_TRY(options_.make_engine());
-  TFD_TRY(check_memory(place, from));
+Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   step::ReplicaOptions with{.replicas = place.replicas.count, .input = {}};
   if (!place.replicas.is_whole()) with.shared_replicas = place.replicas;
   with.data_root = options_.data_root;
@@ -51,6 +48,14 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
   with.stop_data = stop_data_;
   with.log = options_.train.log;
   runner_ = TFD_TRY(step::ReplicaRunner::make(program_, with));
+  return {};
+}
+
+Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainStart& from) {
+  replicas_ = place.replicas.all;
+  engine_ = TFD_TRY(options_.make_engine());
+  TFD_TRY(check_memory(place, from));
+  TFD_TRY(make_runner(place));
   steps_.emplace(program_, engine_,
                  DeviceStepOptions{.replicas = place.replicas,
                                    .devices = place.devices,
@@ -63,6 +68,18 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
                            : initial_states()));
   train::begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   set_step(from.step);
+  return {};
+}
+
+Result<void> DeviceTrainer::move_to(const TrainerPlace& place, const step::DataPosition& position) {
+  compiling_.end();  // it uses the runner
+  ahead_.reset();
+  before_.reset();
+  TFD_TRY(make_runner(place));
+  steps_->move_to(place.replicas, *place.exchange);
+  train::begin_data(*runner_, nullptr, options_.train);
+  if (!runner_->continue_data(position))
+    return fail(Code::kInvalidArgument, "{}: the data aren't those of the group's other members", program_.path);
   return {};
 }
 

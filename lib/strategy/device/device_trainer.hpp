@@ -32,6 +32,10 @@ class DeviceTrainer {
   /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
   /// are moved out, or initial values.
   Result<void> open(const TrainerPlace& place, const train::TrainStart& from);
+  /// Goes on with other replicas of the same training: engine, modules and variables stay, and the data are read from
+  /// this position on. kInvalidArgument: these aren't the data of the position.
+  Result<void> move_to(const TrainerPlace& place, const step::DataPosition& position);
+  bool is_open() const { return steps_.has_value(); }
   step::ReplicaRunner& runner() { return *runner_; }
   const DeviceSteps& steps() const { return *steps_; }
   const function::Engine& engine() const { return *engine_; }
@@ -75,6 +79,7 @@ class DeviceTrainer {
  private:
   std::vector<variable::VariableState> initial_states() const;
   Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
+  Result<void> make_runner(const TrainerPlace& place);
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
   Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);

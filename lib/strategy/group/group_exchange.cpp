@@ -193,17 +193,19 @@ Result<std::vector<std::string>> GroupExchange::gather(std::string_view name, st
 }
 
 Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std::int64_t step, Named own,
-                                                     std::string& text) {
+                                                     std::string& text, int root) {
+  const bool is_root = communicator_.rank() == root;
   Json head = Json::object();
-  if (is_chief()) {
+  if (is_root) {
     Json tensors = Json::array();
     for (const auto& [key, value] : own) tensors.push_back({key, tensor::dtype_name(value.dtype()), value.shape()});
     head = {{"text", text}, {"tensors", std::move(tensors)}};
   }
-  const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_chief() ? head.dump() : "", deadline()));
-  if (!is_chief()) {
-    head = Json::parse(heads.front(), nullptr, false);
-    const auto malformed = [&] { return fail(Code::kProtocolMismatch, "a malformed state from the chief"); };
+  const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_root ? head.dump() : "", deadline()));
+  if (!is_root) {
+    head = Json::parse(heads[static_cast<std::size_t>(root)], nullptr, false);
+    const std::string& from = communicator_.members().all[static_cast<std::size_t>(root)].name;
+    const auto malformed = [&] { return fail(Code::kProtocolMismatch, "a malformed state from {}", from); };
     if (!head.is_object() || !head.contains("tensors") || !head["tensors"].is_array() || !head["text"].is_string())
       return malformed();
     text = head["text"].get<std::string>();
@@ -216,9 +218,9 @@ Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std:
   }
   for (auto& [key, value] : own) {
     if (value.byte_size() == 0) continue;
-    // The chief's bytes are only read.
-    auto* const data = is_chief() ? const_cast<std::byte*>(value.data()) : value.mutable_data();
-    TFD_TRY(communicator_.broadcast(key, step, 0, {data, value.byte_size()}, deadline()));
+    // The root's bytes are only read.
+    auto* const data = is_root ? const_cast<std::byte*>(value.data()) : value.mutable_data();
+    TFD_TRY(communicator_.broadcast(key, step, root, {data, value.byte_size()}, deadline()));
   }
   return own;
 }

@@ -16,7 +16,7 @@
 namespace tfd::strategy {
 
 /// What all members do next, as the chief decided.
-enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kEnd };
+enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kRegroup, kEnd };
 
 /// What a member says before anything is done. The chief's act counts.
 struct Notice {
@@ -67,15 +67,14 @@ class GroupExchange final : public step::ReplicaExchange {
 
   /// Every member's bytes, by rank.
   Result<std::vector<std::string>> gather(std::string_view name, std::int64_t step, std::string_view own);
-  /// Sends named tensors from the chief to all; `own` is the chief's.
+  /// Sends a text and named tensors from one member to all; `own` and `text` are the root's.
   using Named = std::vector<std::pair<std::string, tensor::Tensor>>;
-  Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text);
+  Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text, int root = 0);
 
  private:
   struct Begun;
   Result<void> begin(std::int64_t step, step::ReplicaSum& sum, Begun& begun);
   Deadline deadline() const { return Deadline::after(step_timeout_); }
-  bool is_chief() const { return communicator_.rank() == 0; }
 
   collective::Communicator& communicator_;
   const std::vector<step::ReplicaRange> shares_;

@@ -65,16 +65,69 @@ Result<void> GroupMember::join() {
     status.doing = fmt::format("step {}", step_now());
   };
   group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
-  for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
   return {};
 }
 
-Result<void> GroupMember::share(const variable::Checkpoint* from) {
-  collective::Communicator& communicator = group_->communicator();
-  const std::string own = from != nullptr ? std::to_string(from->replicas) : "0";
-  const auto told = TFD_TRY(
-      communicator.all_gather("the checkpoint's replicas", round_++, own, Deadline::after(options_.step_timeout)));
-  const auto known = static_cast<int>(TFD_TRY(parse_integer(told.front(), 0, INT_MAX), names_.front()));
+Result<bool> GroupMember::begin(const train::TrainStart& from) {
+  if (options_.device.on_begin) options_.device.on_begin();
+  const bool was_chief = is_chief();
+  for (;;) {
+    const auto entered = enter(from);
+    if (entered) return true;
+    if (!survives(entered.error())) return fail(entered.error());
+    TFD_TRY(group_->regroup(Deadline::after(options_.join)));
+    if (is_chief() && !was_chief && !trainer_.is_open()) return false;
+  }
+}
+
+Result<void> GroupMember::regroup() {
+  keep_inputs();
+  const std::vector<std::string> before = names_;
+  for (;;) {
+    TFD_TRY(group_->regroup(Deadline::after(options_.join)));
+    const auto entered = enter({});
+    if (entered) break;
+    if (!survives(entered.error())) return fail(entered.error());
+  }
+  if (!options_.group.say) return {};
+  std::vector<std::string> gone, come;
+  const auto is_in = [](const std::vector<std::string>& names) {
+    return [&names](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  };
+  std::ranges::remove_copy_if(before, std::back_inserter(gone), is_in(names_));
+  std::ranges::remove_copy_if(names_, std::back_inserter(come), is_in(before));
+  options_.group.say(fmt::format("generation {} goes on at step {}: {}{}{}", group_->communicator().generation(),
+                                 trainer_.step(), fmt::join(names_, ", "),
+                                 gone.empty() ? "" : fmt::format("; without {}", fmt::join(gone, ", ")),
+                                 come.empty() ? "" : fmt::format("; with {} anew", fmt::join(come, ", "))));
+  return {};
+}
+
+TrainerPlace GroupMember::place() const {
+  const step::ReplicaRange& own = exchange_->range();
+  return {own, std::min(options_.device.replicas, own.count), exchange_.get()};
+}
+
+Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
+  Json own{{"step", -1}, {"replicas", from.state != nullptr ? from.state->replicas : 0}, {"data", ""}};
+  if (trainer_.is_open())
+    own = {{"step", trainer_.step()},
+           {"replicas", replicas().all},
+           {"data", step::format_data_position(trainer_.data_position())}};
+  std::vector<Standing> out;
+  for (const std::string& text : TFD_TRY(group_->communicator().all_gather(
+           "what the members have", round_++, own.dump(), Deadline::after(options_.step_timeout)))) {
+    const Json one = Json::parse(text, nullptr, false);
+    if (!one.is_object() || !one.contains("data") || !one["step"].is_number_integer() ||
+        !one["replicas"].is_number_integer() || !one["data"].is_string())
+      return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[out.size()]);
+    out.push_back({one["step"].get<std::int64_t>(), one["replicas"].get<int>(), one["data"].get<std::string>()});
+  }
+  return out;
+}
+
+/// As many as are stated, else as in the chief's checkpoint, else one for each device.
+Result<int> GroupMember::replicas_of_new_training(int known) const {
   int replicas = options_.replicas;
   if (replicas != 0 && known != 0 && replicas != known && is_chief())
     options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
@@ -82,45 +135,71 @@ Result<void> GroupMember::share(const variable::Checkpoint* from) {
   if (replicas == 0) replicas = known;
   if (replicas == 0)
     for (const int devices : group_->devices()) replicas += devices;
+  return replicas;
+}
+
+Result<void> GroupMember::share(int replicas, const std::string& whose) {
   const auto members = static_cast<int>(names_.size());
   if (replicas < members)
-    return fail(Code::kInvalidArgument, "{}: there are {} processes, each of which needs a replica",
-                options_.replicas != 0 ? fmt::format("--replicas {}", replicas)
-                                       : fmt::format("the checkpoint's training has {}",
-                                                     counted(static_cast<std::uint64_t>(replicas), "replica")),
-                members);
-  exchange_ = std::make_unique<GroupExchange>(communicator, share_replicas(replicas, members), options_.step_timeout);
+    return fail(Code::kInvalidArgument, "{} {}: there are {} processes, each of which needs a replica", whose,
+                counted(static_cast<std::uint64_t>(replicas), "replica"), members);
+  exchange_ =
+      std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout);
   return {};
 }
 
-Result<void> GroupMember::begin(const train::TrainStart& from) {
-  TFD_TRY(join());
-  TFD_TRY(share(from.state));
-  if (options_.device.on_begin) options_.device.on_begin();
-  const step::ReplicaRange& own = exchange_->range();
-  const TrainerPlace place{own, std::min(options_.device.replicas, own.count), exchange_.get()};
+// Who has made the most steps gives its state to those who have made fewer: at most one, unless they are new.
+Result<void> GroupMember::enter(const train::TrainStart& from) {
+  round_ = 0;
+  names_.clear();
+  for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
+  const auto standings = TFD_TRY(gather_standings(from));
+  const auto most = std::ranges::max_element(standings, {}, &Standing::step);
+  const auto root = static_cast<int>(most - standings.begin());
+  const bool is_new = most->step < 0, is_root = root == group_->communicator().rank();
+  const bool is_behind = trainer_.is_open() ? trainer_.step() < most->step : !(is_new && is_root);
+  const bool has_behind =
+      is_new || std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
+  if (is_new)
+    TFD_TRY(share(TFD_TRY(replicas_of_new_training(most->replicas)),
+                  options_.replicas != 0 ? "--replicas:" : "the checkpoint's training has"));
+  else
+    TFD_TRY(share(most->replicas, "the training has"));
+
+  if (trainer_.is_open())
+    TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(most->position))));
+  else if (!is_behind)
+    TFD_TRY(trainer_.open(place(), from));
   std::string text;
   GroupExchange::Named state;
-  if (is_chief()) {
-    TFD_TRY(trainer_.open(place, from));
-    auto checkpoint = TFD_TRY(trainer_.export_state());
-    text = Json{{"step", from.step}, {"data", checkpoint.data_position}}.dump();
-    state = std::move(checkpoint.state);
+  if (is_root) {
+    text = Json{{"step", trainer_.step()}, {"data", step::format_data_position(trainer_.data_position())}}.dump();
+    if (has_behind) state = TFD_TRY(trainer_.export_state()).state;
   }
-  state = TFD_TRY(exchange_->send_all("the chief's state", round_++, std::move(state), text));
-  if (is_chief()) return {};
+  state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
+  if (is_behind) TFD_TRY(take(std::move(state), text, names_[static_cast<std::size_t>(root)]));
+  step_now_ = trainer_.step();
+  return {};
+}
+
+/// Takes another member's state, which is ahead of this one's.
+Result<void> GroupMember::take(task::NamedState state, const std::string& text, const std::string& whose) {
   const Json told = Json::parse(text, nullptr, false);
   if (!told.is_object() || !told.contains("step") || !told["step"].is_number_integer() || !told.contains("data") ||
       !told["data"].is_string())
-    return fail(Code::kProtocolMismatch, "a malformed state from {}", names_.front());
-  variable::Checkpoint checkpoint{
-      .step = told["step"].get<std::int64_t>(), .state = std::move(state), .path = names_.front()};
-  TFD_TRY(trainer_.open(place, {.state = &checkpoint, .step = checkpoint.step}));
+    return fail(Code::kProtocolMismatch, "a malformed state from {}", whose);
+  const auto step = told["step"].get<std::int64_t>();
+  if (trainer_.is_open()) {
+    TFD_TRY(trainer_.import_state(state));
+    trainer_.set_step(step);
+    return {};
+  }
+  variable::Checkpoint checkpoint{.step = step, .state = std::move(state), .path = whose};
+  TFD_TRY(trainer_.open(place(), {.state = &checkpoint, .step = step}));
   const auto position = TFD_TRY(step::parse_data_position(told["data"].get<std::string>()));
   if (!trainer_.runner().continue_data(position))
     return fail(Code::kInvalidArgument, "the data of {} aren't those of {}",
-                names_[static_cast<std::size_t>(options_.group.rank)], names_.front());
-  step_now_ = checkpoint.step;
+                names_[static_cast<std::size_t>(group_->communicator().rank())], whose);
   return {};
 }
 
@@ -158,10 +237,15 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   exchange_->begin_step(notices);
   const auto weights = TFD_TRY(exchange_->weights(0, {}));
   if (std::ranges::all_of(weights, [](double weight) { return weight == step::kNoData; })) return false;
-  const DeviceSteps::Inputs inputs = *inputs_ ? *std::move(*inputs_) : DeviceSteps::Inputs();
+  const bool has_inputs = inputs_->has_value();
+  const DeviceSteps::Inputs inputs = has_inputs ? *std::move(*inputs_) : DeviceSteps::Inputs();
   inputs_.reset();
   auto computed = computed_ ? *std::exchange(computed_, std::nullopt) : trainer_.compute(inputs);
   auto made = trainer_.make_step(inputs, std::move(computed));
+  if (!made && survives(made.error())) {  // nothing has changed: it is made again
+    if (has_inputs) trainer_.give_back(inputs);
+    return fail(std::move(made).error());
+  }
   if (!made) {
     fail_all(made.error());
     return fail(std::move(made).error());
@@ -186,13 +270,12 @@ Result<std::vector<step::Metric>> GroupMember::gather_metrics() {
 
 // A member that is interrupted, or fails, says so in place of its metrics, so that the others don't wait for it.
 Result<std::vector<step::Metric>> GroupMember::evaluate() {
-  auto own =
-      trainer_.evaluate(nullptr, {.pipelines = static_cast<std::int64_t>(names_.size()), .id = options_.group.rank});
+  auto own = trainer_.evaluate(nullptr, {.pipelines = static_cast<std::int64_t>(names_.size()), .id = rank()});
   const std::string state = own ? "" : own.error().code == Code::kCancelled ? "cancelled" : own.error().message;
   const auto states = TFD_TRY(exchange_->gather("evaluation", round_++, state));
   for (std::size_t rank = 0; rank < states.size(); ++rank) {
     if (states[rank].empty()) continue;
-    if (!own && static_cast<int>(rank) == options_.group.rank) return fail(std::move(own).error());
+    if (!own && static_cast<int>(rank) == this->rank()) return fail(std::move(own).error());
     if (states[rank] == "cancelled") return fail(Code::kCancelled, "{} was interrupted", names_[rank]);
     return fail(Error{Code::kInvalidArgument, fmt::format("{}: {}", names_[rank], states[rank]), names_[rank]});
   }

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the chief and its followers do alike: join, get the state, make a step. Private to the room. Thread rule: one
-// thread.
+// What the chief and its followers do alike: join, get the state, make a step, and, where members may be lost, go on
+// with those that are left. Private to the room. Thread rule: one thread.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -21,9 +21,20 @@ class GroupMember {
   GroupMember(const program::Program& program, const GroupTrainingOptions& options)
       : program_(program), options_(options), trainer_(program, options.device) {}
 
-  /// Joins the group, and begins with the chief's state, which followers get. `from`: the chief's.
-  Result<void> begin(const train::TrainStart& from);
-  bool is_chief() const { return options_.group.rank == 0; }
+  /// Joins the group.
+  Result<void> join();
+  /// True if this member decides what all do: the first of its generation.
+  bool is_chief() const { return rank() == 0; }
+  /// Begins the training with the chief's state, which followers get, or enters one that others are making. False: this
+  /// member has become the chief meanwhile, so it is to find where to begin, and call this again with it.
+  Result<bool> begin(const train::TrainStart& from);
+  /// Goes on with those that are left, and those that came: each member calls it once it finds that one is lost, or
+  /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. Errors: too few
+  /// are left.
+  Result<void> regroup();
+  /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
+  bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
+  bool has_newcomers() const { return group_->has_newcomers(); }
   DeviceTrainer& trainer() { return trainer_; }
   const DeviceTrainer& trainer() const { return trainer_; }
   const step::ReplicaRange& replicas() const { return exchange_->range(); }
@@ -57,14 +68,26 @@ class GroupMember {
   void leave() {
     if (group_) group_->leave();
   }
+  std::uint64_t generation() const { return group_->communicator().generation(); }
   /// Ends waits, if the training is to stop. For any thread.
   void interrupted();
   bool is_interrupted() const { return options_.device.train.interrupts->stopping(); }
 
  private:
-  Result<void> join();
-  /// Shares the training's replicas: as many as are stated, else as in the chief's checkpoint, else one a device.
-  Result<void> share(const variable::Checkpoint* from);
+  /// What a member has when a generation begins.
+  struct Standing {
+    std::int64_t step = -1;     // none: it is new
+    int replicas = 0;           // of the training, as far as it knows
+    std::string position = {};  // of its data
+  };
+  Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
+  /// Shares the training's replicas among the members.
+  Result<void> share(int replicas, const std::string& whose);
+  Result<int> replicas_of_new_training(int known) const;
+  Result<void> enter(const train::TrainStart& from);
+  Result<void> take(task::NamedState state, const std::string& text, const std::string& whose);
+  TrainerPlace place() const;
+  int rank() const { return group_->communicator().rank(); }
   Result<std::vector<step::Metric>> gather(std::string_view what, const std::vector<step::Metric>& own);
 
   const program::Program& program_;

@@ -65,8 +65,10 @@ class GroupRunner final : public Runner {
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
         {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+        {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
         {"--verify-every", std::to_string(options.verify_every)},
         {"--collectives", std::to_string(static_cast<int>(options.collectives))}};
+    with.group.least = options.least_workers;
     with.group.engine = options.collectives;
     with.group.make_endpoint = options.make_endpoint;
     with.group.has_key = options.has_key;

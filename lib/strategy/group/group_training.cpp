@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_training.hpp"
 
+#include <algorithm>
+
 #include "group_member.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/epochs.hpp"
@@ -11,53 +13,72 @@ namespace {
 
 constexpr Duration kTellAtLeast = std::chrono::milliseconds(200);  // interval of progress, where steps are short
 
-/// The chief's driver: what its loop asks for becomes an act of all.
+/// The chief's driver: what its loop asks for becomes an act of all. Where members may be lost, an act that one of them
+/// didn't live to see is done again with those that are left.
 class ChiefDriver final : public train::StepDriver {
  public:
-  ChiefDriver(const program::Program& program, const GroupTrainingOptions& options)
-      : program_(program), options_(options), member_(program, options) {}
+  ChiefDriver(const program::Program& program, const GroupTrainingOptions& options, GroupMember& member)
+      : program_(program), options_(options), member_(member) {}
 
   train::TrainRole role() const override {
-    return {.task = options_.group.members.front().first, .ends_with_others = true};
+    const auto& members = options_.group.members;
+    return {.task = members[static_cast<std::size_t>(options_.group.rank)].first, .ends_with_others = true};
   }
-  Result<train::StartResult> begin(const train::TrainStart& from) override {
-    TFD_TRY(member_.begin(from));
-    train::StartResult begun{.step = member_.trainer().step()};
-    const std::int64_t elements = options_.device.train.epoch_elements;
-    if (elements != 0 && program_.train->replicas == program::Replicas::kEach)  // a step takes one for each replica
-      begun.steps = train::steps_over(elements, member_.replicas().all);
-    return begun;
-  }
+  Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
-  Result<train::AdvanceResult> advance(train::StepControl& control) override;
+  Result<train::AdvanceResult> advance(train::StepControl& control) override {
+    counted_ = member_.trainer().step();
+    return survive([&] { return make_steps(control); });
+  }
   void wake() override { member_.interrupted(); }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override {
-    TFD_TRY(act({.act = GroupAct::kEvaluate}));
-    step::MetricAccumulator sum;
-    sum.add(TFD_TRY(member_.evaluate()));
-    return train::EvaluationResult{member_.trainer().step(), sum.values()};
+    return survive([&]() -> Result<train::EvaluationResult> {
+      TFD_TRY(act({.act = GroupAct::kEvaluate}));
+      step::MetricAccumulator sum;
+      sum.add(TFD_TRY(member_.evaluate()));
+      return train::EvaluationResult{member_.trainer().step(), sum.values()};
+    });
   }
   // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right.
   Result<variable::Checkpoint> export_state() override {
-    TFD_TRY(verify());
+    TFD_TRY(survive([&] { return verify(); }));
     return member_.trainer().export_state();
   }
   Result<void> import_state(const variable::Checkpoint& state) override {
-    TFD_TRY(act({.act = GroupAct::kLoad}));
-    return member_.load(state.state);
+    return survive([&]() -> Result<void> {
+      TFD_TRY(act({.act = GroupAct::kLoad}));
+      return member_.load(state.state);
+    });
   }
   Result<void> use_averages() override {
-    TFD_TRY(act({.act = GroupAct::kUseAverages}));
-    return member_.use_averages();
+    return survive([&]() -> Result<void> {
+      TFD_TRY(act({.act = GroupAct::kUseAverages}));
+      return member_.use_averages();
+    });
   }
+  // Who is lost now has made all steps.
   Result<void> end() override {
-    TFD_TRY(act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()}));
+    const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
+    if (!told && !member_.survives(told.error())) return fail(told.error());
     member_.leave();
     return {};
   }
-  GroupMember& member() { return member_; }
+  Result<void> tell_news(train::StepControl& control) override {
+    for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
+    return {};
+  }
 
  private:
+  /// Does it until it succeeds, or fails of something else than a lost member.
+  template <class Act>
+  auto survive(const Act& act) -> decltype(act()) {
+    for (;;) {
+      auto result = act();
+      if (result || !member_.survives(result.error())) return result;
+      TFD_TRY(regroup(result.error().message));
+    }
+  }
+  Result<void> regroup(const std::string& why);
   /// Announces what all do next, other than a step.
   Result<void> act(Notice notice) {
     TFD_TRY(member_.announce(std::move(notice)));
@@ -67,9 +88,10 @@ class ChiefDriver final : public train::StepDriver {
   Result<void> verify() {
     const std::int64_t step = member_.trainer().step();
     if (options_.verify_every == 0 || verified_ == step) return {};
-    verified_ = step;
     TFD_TRY(act({.act = GroupAct::kVerify}));
-    return member_.verify();
+    TFD_TRY(member_.verify());
+    verified_ = step;
+    return {};
   }
   bool is_verified_after(std::int64_t step) const {
     return options_.verify_every > 0 && step % options_.verify_every == 0;
@@ -77,22 +99,58 @@ class ChiefDriver final : public train::StepDriver {
   void ask_stop() {
     if (!member_.is_interrupted()) options_.device.train.interrupts->ask_stop();
   }
+  Result<train::AdvanceResult> make_steps(train::StepControl& control);
+  /// Gathers the metrics of the steps that aren't counted yet, and counts them.
   Result<void> tell(train::StepControl& control) {
-    if (counted_ == member_.trainer().step()) return {};
     const std::int64_t step = member_.trainer().step();
+    auto metrics = TFD_TRY(member_.gather_metrics());
     const std::int64_t count = step - counted_;
     counted_ = step;
     told_ = Deadline::after(kTellAtLeast);
-    return control.count({.step = step, .count = count, .metrics = TFD_TRY(member_.gather_metrics())});
+    return control.count({.step = step, .count = count, .metrics = std::move(metrics)});
+  }
+  // Steps whose metrics aren't gathered yet are counted before anything else is done.
+  Result<void> flush(train::StepControl& control) {
+    if (counted_ == member_.trainer().step()) return {};
+    TFD_TRY(act({.act = GroupAct::kTell}));
+    return tell(control);
   }
 
   const program::Program& program_;
   const GroupTrainingOptions& options_;
-  GroupMember member_;
-  std::int64_t counted_ = 0;    // steps
-  std::int64_t verified_ = -1;  // the step after which the members' variables were compared last
+  GroupMember& member_;
+  std::vector<train::WorkerEvent> news_;  // members that left, and came
+  std::int64_t counted_ = 0;              // steps
+  std::int64_t verified_ = -1;            // the step after which the members' variables were compared last
   Deadline told_ = Deadline::after(kTellAtLeast);
 };
+
+Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
+  const bool goes_on = member_.trainer().is_open();  // this member follows the chief that was lost
+  if (!goes_on) TFD_TRY(member_.begin(from));
+  train::StartResult begun{.step = member_.trainer().step()};
+  begun.adopted = goes_on || begun.step != from.step;
+  const std::int64_t elements = options_.device.train.epoch_elements;
+  if (elements != 0 && program_.train->replicas == program::Replicas::kEach)  // a step takes one for each replica
+    begun.steps = train::steps_over(elements, member_.replicas().all);
+  return begun;
+}
+
+Result<void> ChiefDriver::regroup(const std::string& why) {
+  const std::vector<std::string> before = member_.names();
+  TFD_TRY(member_.regroup());
+  const std::vector<std::string>& now = member_.names();
+  for (const std::string& name : before)
+    if (std::ranges::find(now, name) == now.end()) news_.push_back({.task = name, .lost = true, .reason = why});
+  for (const std::string& name : now)
+    if (std::ranges::find(before, name) == before.end()) news_.push_back({.task = name});
+  if (member_.is_chief()) return {};
+  return fail(
+      Error{Code::kUnavailable,
+            fmt::format("the group has gone on without this process, and {} decides now: the same command joins it",
+                        now.front()),
+            now.front()});
+}
 
 void ChiefDriver::describe(JsonLine& start) const {
   start.add("workers", static_cast<std::int64_t>(member_.names().size())).add("worker", 0);
@@ -101,16 +159,16 @@ void ChiefDriver::describe(JsonLine& start) const {
                 fmt::format("[\"{}\"]", fmt::join(function::names_of_devices(member_.trainer().engine()), "\", \"")));
 }
 
-Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
-  counted_ = member_.trainer().step();
+Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control) {
   const auto result = [&] { return train::AdvanceResult{.step = member_.trainer().step()}; };
-  // Steps whose metrics aren't gathered yet are counted before anything else is done.
-  const auto flush = [&]() -> Result<void> {
-    if (counted_ == member_.trainer().step()) return {};
-    TFD_TRY(act({.act = GroupAct::kTell}));
-    return tell(control);
-  };
   while (member_.trainer().step() < control.until() && control.ask() == train::LoopRequest::kContinue) {
+    TFD_TRY(tell_news(control));
+    if (member_.has_newcomers()) {
+      TFD_TRY(flush(control));
+      TFD_TRY(act({.act = GroupAct::kRegroup}));
+      TFD_TRY(regroup("it has left"));
+      continue;
+    }
     const std::int64_t next = member_.trainer().step() + 1;
     const bool tells = next >= control.until() || next >= control.next_log() || told_.expired();
     TFD_TRY(member_.announce({.act = GroupAct::kStep, .tells = tells}));
@@ -121,7 +179,7 @@ Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
       break;
     }
     if (!TFD_TRY(member_.make_step(notices))) {
-      TFD_TRY(flush());
+      TFD_TRY(flush(control));
       auto ended = result();
       ended.end_of_data = Error{Code::kOutOfRange, "end of the data"};
       return ended;
@@ -129,53 +187,87 @@ Result<train::AdvanceResult> ChiefDriver::advance(train::StepControl& control) {
     if (tells) TFD_TRY(tell(control));
     if (is_verified_after(next)) TFD_TRY(verify());
   }
-  TFD_TRY(flush());
+  TFD_TRY(flush(control));
   return result();
 }
 
-/// A member that isn't the chief: does what the chief announces, until its end.
-Result<train::TrainSummary> follow(const program::Program& program, GroupMember& member) {
+/// What a member that isn't the chief has done.
+enum class Followed : std::uint8_t { kAct, kEnd };
+
+/// Does what the chief announces next.
+Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) {
+  TFD_TRY(member.announce({}));
+  const Notices notices = TFD_TRY(member.notices());
+  const Notice& chief = notices.chief();
+  if (chief.act == GroupAct::kStep && !notices.is_cancelled()) {
+    const bool is_made = TFD_TRY(member.make_step(notices));
+    if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
+    return Followed::kAct;
+  }
+  member.keep_inputs();
+  switch (chief.act) {
+    case GroupAct::kStep:
+      break;
+    case GroupAct::kTell:
+      TFD_TRY(member.gather_metrics());
+      break;
+    case GroupAct::kEvaluate:
+      if (const auto evaluated = member.evaluate(); !evaluated && evaluated.error().code != Code::kCancelled)
+        return fail(evaluated.error());
+      break;
+    case GroupAct::kUseAverages:
+      TFD_TRY(member.use_averages());
+      break;
+    case GroupAct::kLoad:
+      TFD_TRY(member.load({}));
+      break;
+    case GroupAct::kVerify:
+      TFD_TRY(member.verify());
+      break;
+    case GroupAct::kRegroup:
+      TFD_TRY(member.regroup());
+      break;
+    case GroupAct::kEnd:
+      member.leave();
+      summary.reason = chief.is_interrupted ? "interrupted" : "done";
+      return Followed::kEnd;
+  }
+  return Followed::kAct;
+}
+
+/// A member that isn't the chief: does what the chief announces, until its end. nullopt: the chief was lost, and this
+/// member is to take its place.
+Result<std::optional<train::TrainSummary>> follow(const program::Program& program, GroupMember& member) {
+  if (!TFD_TRY(member.begin({}))) return std::nullopt;
   train::TrainSummary summary;
   summary.first_step = member.trainer().step();
   summary.steps = program.train->steps;
   const auto begun = Clock::now();
-  for (;;) {
-    TFD_TRY(member.announce({}));
-    const Notices notices = TFD_TRY(member.notices());
-    const Notice& chief = notices.chief();
-    if (chief.act == GroupAct::kStep && !notices.is_cancelled()) {
-      const bool is_made = TFD_TRY(member.make_step(notices));
-      if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
-      continue;
-    }
-    member.keep_inputs();
-    switch (chief.act) {
-      case GroupAct::kStep:
-        break;
-      case GroupAct::kTell:
-        TFD_TRY(member.gather_metrics());
-        break;
-      case GroupAct::kEvaluate:
-        if (const auto evaluated = member.evaluate(); !evaluated && evaluated.error().code != Code::kCancelled)
-          return fail(evaluated.error());
-        break;
-      case GroupAct::kUseAverages:
-        TFD_TRY(member.use_averages());
-        break;
-      case GroupAct::kLoad:
-        TFD_TRY(member.load({}));
-        break;
-      case GroupAct::kVerify:
-        TFD_TRY(member.verify());
-        break;
-      case GroupAct::kEnd:
-        member.leave();
-        summary.reason = chief.is_interrupted ? "interrupted" : "done";
-        summary.step = member.trainer().step();
-        summary.elapsed = Clock::now() - begun;
-        return summary;
+  while (!member.is_chief()) {
+    const auto followed = follow_once(member, summary);
+    if (!followed && !member.survives(followed.error())) return fail(followed.error());
+    if (!followed) {
+      TFD_TRY(member.regroup());
+    } else if (*followed == Followed::kEnd) {
+      summary.step = member.trainer().step();
+      summary.elapsed = Clock::now() - begun;
+      return summary;
     }
   }
+  return std::nullopt;
+}
+
+/// Trains as the chief, or as a follower until there is no chief any more.
+Result<train::TrainSummary> train_as_member(const program::Program& program, GroupTrainingOptions& options,
+                                            GroupMember& member) {
+  auto& train = options.device.train;
+  TFD_TRY(member.join());
+  if (!member.is_chief()) {
+    if (auto summary = TFD_TRY(follow(program, member))) return *std::move(summary);
+    train.takes_over = true;
+  }
+  ChiefDriver driver(program, options, member);
+  return train::run_train_loop(program, driver, train);
 }
 
 }  // namespace
@@ -184,19 +276,10 @@ Result<train::TrainSummary> train_in_group(const program::Program& program, Grou
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   auto& train = options.device.train;
   if (!train.interrupts) train.interrupts = std::make_shared<train::Interrupts>();
-  if (options.group.rank == 0) {
-    ChiefDriver driver(program, options);
-    auto summary = train::run_train_loop(program, driver, train);
-    if (!summary) driver.member().fail_all(summary.error());
-    return summary;
-  }
   GroupMember member(program, options);
   train.interrupts->on_ask([&] { member.interrupted(); });
   member.interrupted();
-  auto summary = [&]() -> Result<train::TrainSummary> {
-    TFD_TRY(member.begin({}));
-    return follow(program, member);
-  }();
+  auto summary = train_as_member(program, options, member);
   train.interrupts->on_ask({});
   if (!summary) member.fail_all(summary.error());
   return summary;

@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <map>
 #include <optional>
+#include <set>
+#include <variant>
 
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
@@ -27,6 +30,7 @@ namespace {
 
 constexpr Duration kNamedAfter = std::chrono::seconds(3);   // of silence
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
+constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
 
 Result<collective::Secret> make_secret() {
   collective::Secret out{};
@@ -53,7 +57,7 @@ Result<std::string> resolve(const std::string& host) {
 class GroupImpl final : public Group {
  public:
   explicit GroupImpl(GroupOptions options)
-      : options_(std::move(options)), started_(Clock::now()), meeting_(names_of(options_.members)) {}
+      : options_(std::move(options)), started_(Clock::now()), names_(names_of(options_.members)) {}
 
   ~GroupImpl() override {
     leave();
@@ -63,31 +67,16 @@ class GroupImpl final : public Group {
   Result<void> form(Deadline deadline) {
     const std::string host = TFD_TRY(find_host());
     listener_ = TFD_TRY(collective::Listener::bind(host));
+    if (is_first() && !is_elastic()) begin_meeting();  // before anybody can ask
     TFD_TRY(make_endpoint(host));
-    MeetingResult met = TFD_TRY(is_chief() ? meet_as_chief(deadline) : meet(deadline));
-    if (met.members.size() != options_.members.size())
-      return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
-                  chief(), met.members.size(), options_.members.size());
-    devices_ = std::move(met.devices);
-    auto communicator = TFD_TRY(collective::connect({.generation = met.generation,
-                                                     .rank = options_.rank,
-                                                     .all = std::move(met.members),
-                                                     .secret = met.secret,
-                                                     .is_encrypted = options_.has_key},
-                                                    listener_.get(), options_.engine, deadline));
-    communicator->on_stall(options_.stall_report, 3 * options_.stall_report, options_.say);
-    const MutexLock lock(mutex_);
-    communicator_ = std::move(communicator);
-    if (lost_) communicator_->cancel(*lost_);
-    return {};
+    if (is_elastic()) watch();
+    return begin_generation(deadline);
   }
 
   /// Watches the others from now on.
   void watch() {
-    for (std::size_t i = 0; i < options_.members.size(); ++i) {
-      const auto& [name, address] = options_.members[i];
-      if (static_cast<int>(i) != options_.rank) endpoint_->add_peer(name, address, {.patience = patience()});
-    }
+    for (const std::string& name : names_)
+      if (name != own_name()) peer_of(name);
   }
 
   collective::Communicator& communicator() override { return *communicator_; }
@@ -96,6 +85,14 @@ class GroupImpl final : public Group {
     const MutexLock lock(mutex_);
     has_left_ = true;
   }
+  Result<void> regroup(Deadline deadline) override {
+    {
+      const MutexLock lock(mutex_);
+      communicator_.reset();
+    }
+    return begin_generation(deadline);
+  }
+  bool has_newcomers() const override { return has_newcomers_; }
 
  private:
   static std::vector<std::string> names_of(const std::vector<std::pair<std::string, std::string>>& members) {
@@ -103,10 +100,16 @@ class GroupImpl final : public Group {
     for (const auto& [name, address] : members) out.push_back(name);
     return out;
   }
-  bool is_chief() const { return options_.rank == 0; }
+  bool is_first() const { return options_.rank == 0; }
+  bool is_elastic() const { return options_.least > 0; }
   Duration patience() const { return std::max(options_.silence - kNamedAfter, Duration::zero()); }
-  const std::string& own_name() const { return options_.members[static_cast<std::size_t>(options_.rank)].first; }
-  const std::string& chief() const { return options_.members.front().first; }
+  const std::string& own_name() const { return names_[static_cast<std::size_t>(options_.rank)]; }
+  const std::string& first() const { return names_.front(); }
+  transport::PeerId peer_of(const std::string& name) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
+    return endpoint_->add_peer(name, options_.members[at].second, {.patience = patience()});
+  }
+  bool is_up(const std::string& name) { return endpoint_->state(peer_of(name)) == transport::PeerState::kUp; }
 
   /// The numeric address at which this member listens.
   Result<std::string> find_host() const {
@@ -134,22 +137,26 @@ class GroupImpl final : public Group {
     options.on_peer = [this](const transport::PeerEvent& event) { peer_changed(event); };
     options.on_caller_gone = [this](const transport::Caller& caller) {
       const MutexLock lock(mutex_);
+      newcomers_.erase(caller.connection);
+      has_newcomers_ = !newcomers_.empty();
       const auto found = waiting_.find(caller.connection);
       if (found == waiting_.end()) return;
-      meeting_.forget(found->second.rank);
+      if (meeting_) meeting_->forget(found->second.place);
       waiting_.erase(found);
     };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)), name);
     return {};
   }
 
-  JoinRequest own_request() const {
+  JoinRequest own_request() const TFD_REQUIRES(mutex_) {
     return {.name = own_name(),
             .host = collective::host_id(),
             .address = listener_->address(),
             .pid = ::getpid(),
             .devices = options_.devices,
-            .agreement = options_.agreement};
+            .agreement = options_.agreement,
+            .last = generation_,
+            .ended = {ended_.begin(), ended_.end()}};
   }
 
   // ---- on the I/O thread
@@ -168,30 +175,73 @@ class GroupImpl final : public Group {
   }
 
   void join(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
-    if (!is_chief()) return responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
-    const auto asked = parse_join(request.meta);
-    if (!asked) return responder.reply(fail(asked.error()));
     const MutexLock lock(mutex_);
-    const auto rank = meeting_.join(*asked);
-    if (!rank) return responder.reply(fail(rank.error()));
-    std::erase_if(waiting_, [&](const auto& one) { return one.second.rank == *rank; });
-    waiting_.emplace(caller.connection, Waiting{*rank, std::move(responder)});
+    if (request.meta.empty()) return responder.reply(message_of(format_referral({holder()})));  // who only asks
+    auto asked = parse_join(request.meta);
+    if (!asked) return responder.reply(fail(asked.error()));
+    if (meeting_) {
+      admit(caller.connection, *asked, std::move(responder));
+    } else if (!is_elastic()) {
+      responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
+    } else if (holder() == own_name()) {  // it waits until this generation ends
+      newcomers_.insert_or_assign(caller.connection, Newcomer{*std::move(asked), std::move(responder)});
+      has_newcomers_ = true;
+    } else {
+      responder.reply(message_of(format_referral({holder()})));
+    }
+  }
+
+  void admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder)
+      TFD_REQUIRES(mutex_) {
+    const auto place = meeting_->join(request);
+    if (!place) return responder.reply(fail(place.error()));
+    std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
+    waiting_.emplace(connection, Waiting{*place, std::move(responder)});
+    settled_ = Deadline::after(options_.settle);
+    tell();
+  }
+
+  /// Who holds the next meeting, as far as this member knows: the first of this generation that isn't lost. Empty:
+  /// there is no generation yet, and the first of the cluster holds the meeting unless others know of one.
+  std::string holder() const TFD_REQUIRES(mutex_) {
+    for (const std::string& name : generation_.members)
+      if (!ended_.contains(name) && !silent_.contains(name)) return name;
+    return "";
+  }
+
+  void tell() TFD_REQUIRES(mutex_) {
     has_news_ = true;
     changed_.notify_all();
   }
 
   void peer_changed(const transport::PeerEvent& event) {
     const auto silence = format_duration(options_.silence);
-    std::optional<Error> lost;
     if (event.state == transport::PeerState::kSilent && options_.say)
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason, silence));
-    // The end of a process is seen by the communicator, behind all that it sent before.
-    if (event.state == transport::PeerState::kLost && !event.is_gone)
-      lost = Error{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name};
-    if (!lost) return;
     const MutexLock lock(mutex_);
+    tell();
+    if (event.state == transport::PeerState::kUp) {
+      ended_.erase(event.name);
+      silent_.erase(event.name);
+      if (meeting_) meeting_->set_lost(event.name, false);
+    }
+    if (event.state != transport::PeerState::kLost) return;
+    silent_.insert(event.name);
+    if (event.is_gone) ended_.insert(event.name);
+    if (meeting_ && is_elastic()) {
+      meeting_->set_lost(event.name, true);
+      static_cast<void>(meeting_->join(own_request()));  // says who has ended
+    }
+    // The end of a process is seen by the communicator, behind all that it sent before.
+    if (!event.is_gone)
+      lose({Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name});
+  }
+
+  void lose(Error error) TFD_REQUIRES(mutex_) {
+    const auto& members = generation_.members;
     if (has_left_ || lost_) return;
-    lost_ = std::move(lost);
+    if (!members.empty() && std::ranges::find(members, error.task) == members.end()) return;
+    lost_ = std::move(error);
     if (communicator_) communicator_->cancel(*lost_);
   }
 
@@ -209,56 +259,201 @@ class GroupImpl final : public Group {
 
   // ---- on the caller's thread
 
-  Result<MeetingResult> meet_as_chief(Deadline deadline) {
+  static transport::Message message_of(std::string text) {
+    transport::Message out;
+    out.kind = static_cast<std::uint16_t>(Kind::kMeet);
+    out.meta = std::move(text);
+    return out;
+  }
+
+  /// Meets, and connects, until both succeed: a member may be lost between them.
+  Result<void> begin_generation(Deadline deadline) {
+    for (;;) {
+      MeetingResult met = TFD_TRY(find_members(deadline));
+      if (!is_elastic() && met.members.size() != names_.size())
+        return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
+                    first(), met.members.size(), names_.size());
+      TFD_TRY(adopt(met));
+      const auto rank = std::ranges::find(met.members, own_name(), &collective::Member::name) - met.members.begin();
+      auto communicator =
+          collective::connect({.generation = met.generation,
+                               .rank = static_cast<int>(rank),
+                               .all = std::move(met.members),
+                               .secret = met.secret,
+                               .is_encrypted = options_.has_key},
+                              listener_.get(), options_.engine,
+                              is_elastic() ? deadline.earlier_of(Deadline::after(options_.silence)) : deadline);
+      if (!communicator) {
+        const Code code = communicator.error().code;
+        const bool is_lost = code == Code::kDeadlineExceeded || code == Code::kUnavailable;
+        if (!is_elastic() || !is_lost || deadline.expired()) return fail(std::move(communicator).error());
+        if (options_.say) options_.say(communicator.error().message + ": meeting again");
+        continue;
+      }
+      (*communicator)->on_stall(options_.stall_report, 3 * options_.stall_report, options_.say);
+      const MutexLock lock(mutex_);
+      communicator_ = *std::move(communicator);
+      if (lost_) communicator_->cancel(*lost_);
+      return {};
+    }
+  }
+
+  /// Takes on the generation that a meeting ended with.
+  Result<void> adopt(const MeetingResult& met) {
+    const MutexLock lock(mutex_);
+    generation_ = {.number = met.generation, .members = {}};
+    for (const collective::Member& one : met.members) generation_.members.push_back(one.name);
+    if (std::ranges::find(generation_.members, own_name()) == generation_.members.end())
+      return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
+    devices_ = met.devices;
+    lost_.reset();
+    for (const std::string& name : generation_.members)
+      if (silent_.contains(name) && is_elastic()) lose({Code::kUnavailable, name + " is lost", name});
+    return {};
+  }
+
+  using Met = std::variant<MeetingResult, Referral>;
+
+  /// Finds who holds the meeting, or holds it, and returns what it ended with.
+  Result<MeetingResult> find_members(Deadline deadline) {
+    std::string next;  // whom somebody has named
+    for (;;) {
+      const std::string host = next.empty() ? TFD_TRY(find_holder(deadline)) : std::exchange(next, {});
+      Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
+      if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
+      if (const std::string& to = std::get<Referral>(met).to; may_be_asked(to)) next = to;
+      if (options_.interruption.stop_requested()) return fail(Code::kCancelled, "interrupted");
+      if (deadline.expired())
+        return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
+      MutexLock lock(mutex_);
+      lock.wait(changed_, Deadline::after(kPause), [this]() TFD_REQUIRES(mutex_) { return has_news_; });
+      has_news_ = false;
+    }
+  }
+
+  /// True if this task of the cluster isn't known to be lost.
+  bool may_be_asked(const std::string& name) {
+    const MutexLock lock(mutex_);
+    return name != own_name() && std::ranges::find(names_, name) != names_.end() && !silent_.contains(name);
+  }
+
+  /// The task to ask first. A newcomer asks the cluster's first, and where that isn't up, whoever is, in turns.
+  Result<std::string> find_holder(Deadline deadline) {
     {
       const MutexLock lock(mutex_);
-      TFD_TRY(meeting_.join(own_request()));
+      if (generation_.number > 0) return holder();
     }
-    TFD_TRY(wait(deadline, [this] {
+    if (is_first() || !is_elastic()) return first();
+    std::string found;
+    TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
+      for (std::size_t i = 0; i < names_.size() && found.empty(); ++i) {
+        const std::string& name = names_[asked_++ % names_.size()];
+        if (name != own_name() && is_up(name)) found = name;
+      }
+      return found.empty() ? std::vector<std::string>{first()} : std::vector<std::string>();
+    }));
+    return found;
+  }
+
+  void begin_meeting() {
+    const MutexLock lock(mutex_);
+    meeting_.emplace(names_, options_.least);
+    if (is_elastic())
+      for (const std::string& name : silent_) meeting_->set_lost(name, true);
+    static_cast<void>(meeting_->join(own_request()));
+    settled_ = Deadline::after(options_.settle);
+    for (auto& [connection, one] : std::exchange(newcomers_, {}))
+      admit(connection, one.request, std::move(one.responder));
+    has_newcomers_ = false;
+  }
+
+  /// Holds the meeting. A referral: another one is held, or its group is making steps.
+  Result<Met> hold_meeting(Deadline deadline) {
+    if (is_elastic()) begin_meeting();
+    std::set<std::string> probed;
+    TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
+      if (is_elastic()) look_for_others(probed);
       const MutexLock lock(mutex_);
-      return meeting_.missing();
+      if (!referred_.empty() || (is_elastic() && meeting_->is_enough() && settled_.expired())) return {};
+      return meeting_->missing();
     }));
     const collective::Secret secret = TFD_TRY(make_secret());
     const MutexLock lock(mutex_);
-    MeetingResult result = meeting_.end(secret);
-    const std::string text = format_result(result);
-    for (auto& [connection, one] : waiting_) {
-      transport::Message answer;
-      answer.kind = static_cast<std::uint16_t>(Kind::kMeet);
-      answer.meta = text;
-      one.responder.reply(std::move(answer));
+    if (!referred_.empty()) {
+      const Referral referral{std::exchange(referred_, {})};
+      end_meeting(format_referral(referral));
+      return referral;
     }
-    waiting_.clear();
+    MeetingResult result = meeting_->end(secret);
+    end_meeting(format_result(result));
     return result;
   }
 
-  Result<MeetingResult> meet(Deadline deadline) {
-    const auto peer = endpoint_->add_peer(chief(), options_.members.front().second, {.patience = patience()});
-    bool is_up = false;
-    TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
-      is_up = is_up || endpoint_->state(peer) == transport::PeerState::kUp;
-      return is_up ? std::vector<std::string>() : std::vector<std::string>{chief()};
-    }));
-    transport::Message request;
-    request.kind = static_cast<std::uint16_t>(Kind::kMeet);
-    request.meta = format_join(own_request());
-    std::optional<Result<transport::Message>> answer;
-    endpoint_->request(peer, std::move(request), deadline, [this, &answer](Result<transport::Message> got) {
+  void end_meeting(const std::string& answer) TFD_REQUIRES(mutex_) {
+    for (auto& [connection, one] : waiting_) one.responder.reply(message_of(answer));
+    waiting_.clear();
+    if (is_elastic()) meeting_.reset();  // else it refuses who comes later
+  }
+
+  /// Before a first generation begins: asks each task that is up, once, whether there is one already.
+  void look_for_others(std::set<std::string>& probed) {
+    {
       const MutexLock lock(mutex_);
-      answer = std::move(got);
-      has_news_ = true;
-      changed_.notify_all();
-    });
-    auto waited = wait(Deadline::never(), [this, &answer] {
-      const MutexLock lock(mutex_);
-      return answer ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
-    });
-    if (!waited) {
-      endpoint_.reset();  // calls back what is in flight, which refers to this frame
-      return fail(std::move(waited).error());
+      if (generation_.number > 0) return;
     }
-    if (!*answer) return fail(std::move(*answer).error());
-    return parse_result((*answer)->meta);
+    for (const std::string& name : names_) {
+      if (name == own_name() || !is_up(name) || !probed.insert(name).second) continue;
+      endpoint_->request(peer_of(name), message_of(""), Deadline::after(options_.silence),
+                         [this](const Result<transport::Message>& answer) {
+                           const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
+                           const MutexLock lock(mutex_);
+                           if (referral && !referral->to.empty() && referral->to != own_name())
+                             referred_ = referral->to;
+                           tell();
+                         });
+    }
+  }
+
+  /// Asks a task that may hold the meeting, and waits for its end. A referral: it doesn't, or it is lost meanwhile.
+  Result<Met> ask_to_join(const std::string& host, Deadline deadline) {
+    const auto peer = peer_of(host);
+    bool is_there = false;
+    TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
+      is_there = is_there || endpoint_->state(peer) == transport::PeerState::kUp;
+      return is_there || (is_elastic() && !may_be_asked(host)) ? std::vector<std::string>()
+                                                               : std::vector<std::string>{host};
+    }));
+    struct Answer {
+      Mutex mutex;
+      std::optional<Result<transport::Message>> got TFD_GUARDED_BY(mutex);
+    };
+    const auto answer = std::make_shared<Answer>();
+    std::string request;
+    {
+      const MutexLock lock(mutex_);
+      request = format_join(own_request());
+    }
+    endpoint_->request(peer, message_of(std::move(request)), deadline, [this, answer](Result<transport::Message> got) {
+      {
+        const MutexLock lock(answer->mutex);
+        answer->got = std::move(got);
+      }
+      const MutexLock lock(mutex_);
+      tell();
+    });
+    TFD_TRY(wait(Deadline::never(), [&answer] {
+      const MutexLock lock(answer->mutex);
+      return answer->got ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
+    }));
+    const MutexLock lock(answer->mutex);
+    if (!*answer->got) {
+      const Code code = answer->got->error().code;
+      if (!is_elastic() || (code != Code::kUnavailable && code != Code::kAlreadyExists) || deadline.expired())
+        return fail(answer->got->error());
+      return Referral{};
+    }
+    if (const auto referral = parse_referral((**answer->got).meta)) return *referral;
+    return TFD_TRY(parse_result((**answer->got).meta));
   }
 
   /// Waits until nobody is missing.
@@ -287,19 +482,31 @@ class GroupImpl final : public Group {
 
   const GroupOptions options_;
   const Clock::time_point started_;
+  const std::vector<std::string> names_;  // of the cluster's tasks
   std::vector<int> devices_;
   std::unique_ptr<collective::Listener> listener_;
+  std::size_t asked_ = 0;                    // tasks that a newcomer has asked
+  std::atomic<bool> has_newcomers_ = false;  // written under the lock
 
   Mutex mutex_;
   std::condition_variable changed_;
   bool has_news_ TFD_GUARDED_BY(mutex_) = false;
   struct Waiting {
-    int rank;
+    int place;
     transport::Responder responder;
   };
-  Meeting meeting_ TFD_GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Waiting> waiting_ TFD_GUARDED_BY(mutex_);  // by connection
-  std::unique_ptr<collective::Communicator> communicator_;           // made under the lock, used by its own thread
+  struct Newcomer {
+    JoinRequest request;
+    transport::Responder responder;
+  };
+  Generation generation_ TFD_GUARDED_BY(mutex_);
+  std::set<std::string> silent_ TFD_GUARDED_BY(mutex_), ended_ TFD_GUARDED_BY(mutex_);  // lost; and known to have ended
+  std::optional<Meeting> meeting_ TFD_GUARDED_BY(mutex_);                               // that is held here
+  Deadline settled_ TFD_GUARDED_BY(mutex_) = Deadline::never();
+  std::map<std::uint64_t, Waiting> waiting_ TFD_GUARDED_BY(mutex_);     // in the meeting, by connection
+  std::map<std::uint64_t, Newcomer> newcomers_ TFD_GUARDED_BY(mutex_);  // for the next one, by connection
+  std::string referred_ TFD_GUARDED_BY(mutex_);                         // who has a group, before a first meeting ends
+  std::unique_ptr<collective::Communicator> communicator_;              // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
   bool has_left_ TFD_GUARDED_BY(mutex_) = false;
 

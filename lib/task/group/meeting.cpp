@@ -51,6 +51,21 @@ Result<int> devices_at(const Json& object) {
   return static_cast<int>(devices);
 }
 
+Result<std::vector<std::string>> names_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed(key);
+  std::vector<std::string> out;
+  for (const Json& one : *found) {
+    if (!one.is_string()) return malformed(key);
+    out.push_back(one.get<std::string>());
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 Result<Json> parse(std::string_view text) {
   Json out = Json::parse(text, nullptr, false);
   if (!out.is_object()) return malformed("no JSON object");
@@ -62,8 +77,15 @@ Result<Json> parse(std::string_view text) {
 std::string format_join(const JoinRequest& request) {
   Json agreement = Json::array();
   for (const auto& [what, value] : request.agreement) agreement.push_back({what, value});
-  return Json{{"name", request.name}, {"host", request.host},       {"address", request.address},
-              {"pid", request.pid},   {"devices", request.devices}, {"agreement", std::move(agreement)}}
+  return Json{{"name", request.name},
+              {"host", request.host},
+              {"address", request.address},
+              {"pid", request.pid},
+              {"devices", request.devices},
+              {"agreement", std::move(agreement)},
+              {"generation", request.last.number},
+              {"last", request.last.members},
+              {"ended", request.ended}}
       .dump();
 }
 
@@ -81,7 +103,22 @@ Result<JoinRequest> parse_join(std::string_view text) {
       return malformed("what it agrees on");
     out.agreement.emplace_back(one[0].get<std::string>(), one[1].get<std::string>());
   }
+  const auto generation = json.find("generation");
+  if (generation == json.end() || !generation->is_number_unsigned()) return malformed("its generation");
+  out.last.number = generation->get<std::uint64_t>();
+  out.last.members = TFD_TRY(names_at(json, "last"));
+  out.ended = TFD_TRY(names_at(json, "ended"));
+  if ((out.last.number == 0) != out.last.members.empty()) return malformed("its generation");
   return out;
+}
+
+std::string format_referral(const Referral& referral) { return Json{{"ask", referral.to}}.dump(); }
+
+std::optional<Referral> parse_referral(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  const auto to = json.is_object() ? json.find("ask") : json.end();
+  if (to == json.end() || !to->is_string()) return std::nullopt;
+  return Referral{to->get<std::string>()};
 }
 
 std::string format_result(const MeetingResult& result) {
@@ -112,6 +149,17 @@ Result<MeetingResult> parse_result(std::string_view text) {
   return out;
 }
 
+bool has_quorum(const Generation& last, const std::vector<std::string>& present,
+                const std::vector<std::string>& ended) {
+  const auto is_present = [&](const std::string& name) { return contains(present, name); };
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(last.members, is_present));
+  if (2 * count > last.members.size()) return true;
+  if (2 * count == last.members.size() && is_present(last.members.front())) return true;
+  return count > 0 && std::ranges::all_of(last.members, [&](const std::string& name) {
+           return is_present(name) || contains(ended, name);
+         });
+}
+
 Result<int> Meeting::join(const JoinRequest& request) {
   const auto found = std::ranges::find(names_, request.name);
   if (found == names_.end())
@@ -119,13 +167,13 @@ Result<int> Meeting::join(const JoinRequest& request) {
                 names_.size());
   if (is_over_)
     return fail(Code::kFailedPrecondition, "the group started without this process; it takes no more members");
-  const auto rank = static_cast<std::size_t>(found - names_.begin());
-  std::optional<JoinRequest>& place = joined_[rank];
+  const auto at = static_cast<std::size_t>(found - names_.begin());
+  std::optional<JoinRequest>& place = joined_[at];
   if (place && (place->pid != request.pid || place->host != request.host))
     return fail(Code::kAlreadyExists, "{} has joined already, as process {}", request.name, place->pid);
   TFD_TRY(check_agreement(request));
   place = request;
-  return static_cast<int>(rank);
+  return static_cast<int>(at);
 }
 
 Result<void> Meeting::check_agreement(const JoinRequest& request) const {
@@ -143,21 +191,60 @@ Result<void> Meeting::check_agreement(const JoinRequest& request) const {
   return {};
 }
 
-void Meeting::forget(int rank) {
-  if (!is_over_) joined_[static_cast<std::size_t>(rank)].reset();
+void Meeting::forget(int place) {
+  if (!is_over_) joined_[static_cast<std::size_t>(place)].reset();
 }
 
-std::vector<std::string> Meeting::missing() const {
+void Meeting::set_lost(const std::string& name, bool is_lost) {
+  const auto found = std::ranges::find(names_, name);
+  if (found != names_.end()) is_lost_[static_cast<std::size_t>(found - names_.begin())] = is_lost;
+}
+
+/// The newest generation that one of those who are here was a member of.
+const Generation& Meeting::last() const {
+  static const Generation none;
+  const Generation* newest = &none;
+  for (const auto& one : joined_)
+    if (one && one->last.number > newest->number) newest = &one->last;
+  return *newest;
+}
+
+std::vector<std::string> Meeting::present() const {
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < names_.size(); ++i)
-    if (!joined_[i]) out.push_back(names_[i]);
+  for (const auto& one : joined_)
+    if (one && one->last == last()) out.push_back(one->name);
   return out;
 }
 
+std::vector<std::string> Meeting::missing() const {
+  std::vector<std::string> absent, awaited, ended;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (joined_[i]) {
+      std::ranges::copy(joined_[i]->ended, std::back_inserter(ended));
+      // Another process of this name: the one that was a member has ended.
+      if (joined_[i]->last != last()) ended.push_back(names_[i]);
+      continue;
+    }
+    absent.push_back(names_[i]);
+    if (!is_lost_[i] && contains(last().members, names_[i])) awaited.push_back(names_[i]);
+  }
+  if (last().number == 0) return absent;
+  if (!awaited.empty()) return awaited;
+  const auto count = names_.size() - absent.size();
+  return has_quorum(last(), present(), ended) && count >= least_ ? std::vector<std::string>() : absent;
+}
+
 MeetingResult Meeting::end(const collective::Secret& secret) {
+  const Generation before = last();
   is_over_ = true;
-  MeetingResult out{.secret = secret};
-  for (const auto& one : joined_) {
+  std::vector<const JoinRequest*> order;
+  for (const std::string& name : before.members)
+    for (const auto& one : joined_)
+      if (one && one->name == name && one->last == before) order.push_back(&*one);
+  for (const auto& one : joined_)
+    if (one && std::ranges::find(order, &*one) == order.end()) order.push_back(&*one);
+  MeetingResult out{.generation = before.number + 1, .secret = secret};
+  for (const JoinRequest* const one : order) {
     out.members.push_back({one->name, one->host, one->address});
     out.devices.push_back(one->devices);
   }

@@ -15,6 +15,13 @@
 
 namespace tfd::task {
 
+/// A group's life between two meetings: members that make steps together.
+struct Generation {
+  std::uint64_t number = 0;               // 0: none yet
+  std::vector<std::string> members = {};  // by rank
+  friend bool operator==(const Generation&, const Generation&) = default;
+};
+
 /// What a member says of itself when it joins.
 struct JoinRequest {
   std::string name;     // "worker:1"
@@ -22,7 +29,9 @@ struct JoinRequest {
   std::string address;  // of its collective::Listener
   std::int64_t pid = 0;
   int devices = 1;
-  std::vector<std::pair<std::string, std::string>> agreement;
+  std::vector<std::pair<std::string, std::string>> agreement = {};
+  Generation last = {};                 // that it was a member of
+  std::vector<std::string> ended = {};  // tasks whose processes it knows to have ended
 };
 /// What every member is told.
 struct MeetingResult {
@@ -31,35 +40,59 @@ struct MeetingResult {
   std::vector<int> devices;                 // by rank
   collective::Secret secret{};
 };
+/// The answer of who doesn't hold the meeting: whom to ask. Empty: it doesn't know.
+struct Referral {
+  std::string to;
+};
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
 std::string format_join(const JoinRequest& request);
 Result<JoinRequest> parse_join(std::string_view text);
 std::string format_result(const MeetingResult& result);
 Result<MeetingResult> parse_result(std::string_view text);
+std::string format_referral(const Referral& referral);
+std::optional<Referral> parse_referral(std::string_view text);  // nullopt: it is another message
+
+/// True if those who are present may go on as this generation's successor, so that never two sides of a cut do: more
+/// than half of its members, or half with the first one, or all whose processes aren't known to have ended.
+bool has_quorum(const Generation& last, const std::vector<std::string>& present, const std::vector<std::string>& ended);
 
 class Meeting {
  public:
-  /// `names`: of the members, by rank. Names in the wrong order are the caller's mistake.
-  explicit Meeting(std::vector<std::string> names) : names_(std::move(names)), joined_(names_.size()) {}
+  /// `names`: of all that may be members, in the cluster's order. `least`: how many suffice; 0: all.
+  explicit Meeting(std::vector<std::string> names, int least = 0)
+      : names_(std::move(names)),
+        least_(least > 0 ? static_cast<std::size_t>(least) : names_.size()),
+        joined_(names_.size()),
+        is_lost_(names_.size()) {}
 
-  /// Adds a member; one that came before with the same process replaces itself. Returns its rank. kInvalidArgument: it
-  /// disagrees with the first one that came, or isn't a member; kAlreadyExists: another process has its name;
-  /// kFailedPrecondition: the meeting is over.
+  /// Adds a member; one that came before with the same process replaces itself. Returns its place in `names`.
+  /// kInvalidArgument: it disagrees with the first one that came, or isn't a member; kAlreadyExists: another process
+  /// has its name; kFailedPrecondition: the meeting is over.
   Result<int> join(const JoinRequest& request);
   /// Forgets a member whose connection has ended, unless the meeting is over.
-  void forget(int rank);
-  /// Names of those that haven't come.
+  void forget(int place);
+  /// Says whether nobody waits for this task any more, since its process has ended or doesn't answer.
+  void set_lost(const std::string& name, bool is_lost);
+  /// Names of those that are waited for: members of the last generation that may still come, else whoever is missing.
   std::vector<std::string> missing() const;
+  /// True once the next generation may begin without waiting for anybody.
   bool is_complete() const { return missing().empty(); }
-  /// Ends a complete meeting. `secret`: fresh.
+  /// True if there is no last generation, and enough have come, so that it may begin without the others.
+  bool is_enough() const { return last().number == 0 && present().size() >= least_; }
+  /// Ends the meeting. Members of the last generation keep their order, and others come after them, in the cluster's
+  /// order. `secret`: fresh.
   MeetingResult end(const collective::Secret& secret);
 
  private:
   Result<void> check_agreement(const JoinRequest& request) const;
+  const Generation& last() const;
+  std::vector<std::string> present() const;
 
   const std::vector<std::string> names_;
-  std::vector<std::optional<JoinRequest>> joined_;  // by rank
+  const std::size_t least_;
+  std::vector<std::optional<JoinRequest>> joined_;  // by place
+  std::vector<bool> is_lost_;                       // by place
   bool is_over_ = false;
 };
 

@@ -23,6 +23,8 @@ struct RunOptions {
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
   // The next ones are for a group of workers that make each step together.
   collective::EngineKind collectives = collective::EngineKind::kAuto;
+  /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
+  int least_workers = 0;
   std::int64_t verify_every = 1000;  // steps after which a group's members compare their variables; 0: never
   bool has_key = false;              // `make_endpoint` has the cluster's key
   bool is_insecure = false;          // other hosts may join without a key

@@ -27,6 +27,9 @@ struct GroupOptions {
   std::vector<std::pair<std::string, std::string>> members;
   int rank = 0;
   int devices = 1;  // of this process
+  /// How many members suffice: others are lost, and come, while the group goes on. 0: all, and it ends with the first.
+  int least = 0;
+  Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
   /// What must be the same in all members: what it is ("program"), and its value, or a digest of it.
   std::vector<std::pair<std::string, std::string>> agreement = {};
   collective::EngineKind engine = collective::EngineKind::kAuto;
@@ -42,6 +45,9 @@ struct GroupOptions {
   std::stop_token interruption = {};                      // ends waits
 };
 
+/// A generation is what the members of a group are from one meeting to the next. With GroupOptions::least, members that
+/// are left meet again after one was lost, at the first one that is left, and take along who has come meanwhile. Of two
+/// sides of a cut one goes on at most (has_quorum() in meeting.hpp).
 class Group {
  public:
   virtual ~Group() = default;
@@ -50,11 +56,18 @@ class Group {
   /// the group is complete without this process; kCancelled: interrupted.
   static Result<std::unique_ptr<Group>> form(GroupOptions options, Deadline deadline);
 
+  /// Of this generation; its members are in the order of their ranks, which need not be GroupOptions::members'.
   virtual collective::Communicator& communicator() = 0;
   /// Numbers of devices, by rank.
   virtual const std::vector<int>& devices() const = 0;
   /// Says that this member leaves in order: others' losses of it are no failures from now on, nor are theirs for it.
   virtual void leave() = 0;
+  /// Meets again: after a collective has failed since a member was lost, or when all have agreed to, since others want
+  /// to come. Ends the communicator, and makes that of the next generation. Errors of form(), kDeadlineExceeded among
+  /// them: too few are left.
+  virtual Result<void> regroup(Deadline deadline) = 0;
+  /// True on the first member if others want to come. Cheap.
+  virtual bool has_newcomers() const = 0;
 };
 
 }  // namespace tfd::task

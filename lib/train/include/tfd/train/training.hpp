@@ -61,6 +61,9 @@ struct TrainOptions {
   std::shared_ptr<Trace> trace = {};                      // shared with the steps' driver; null: none
   /// A checkpoint file, or a directory (its latest one), for a training without one to continue from.
   std::string checkpoint = {};
+  /// Goes on with a training whose chief was lost: its checkpoints are this training's, whatever start_over and
+  /// train.checkpoint.resume say.
+  bool takes_over = false;
   bool start_over = false;          // moves the content of train.checkpoint.dir aside, and trains from the start
   std::int64_t epoch_elements = 0;  // elements of all epochs behind train.steps; 0: the program stated steps
   Log log = {};
