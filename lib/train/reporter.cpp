@@ -90,11 +90,11 @@ void Reporter::progress(std::int64_t step, std::optional<std::int64_t> steps) co
 }
 
 Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const {
-  JsonLine line = event("worker");
+  JsonLine line("event", "worker");  // "task" is the one that was lost
   line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
   if (news.lost) line.add("reason", news.reason);
   if (options_.say)
-    options_.say(news.lost ? fmt::format("{} lost ({}); its steps go to other workers", news.task, news.reason)
+    options_.say(news.lost ? fmt::format("{} lost ({}); others take over its work", news.task, news.reason)
                            : fmt::format("{} is back", news.task));
   return emit(std::move(line));
 }

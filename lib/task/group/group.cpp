@@ -154,6 +154,7 @@ class GroupImpl final : public Group {
             .address = listener_->address(),
             .pid = ::getpid(),
             .devices = options_.devices,
+            .incarnation = endpoint_ ? endpoint_->incarnation() : 0,
             .agreement = options_.agreement,
             .last = generation_,
             .ended = {ended_.begin(), ended_.end()}};
@@ -220,12 +221,20 @@ class GroupImpl final : public Group {
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason, silence));
     const MutexLock lock(mutex_);
     tell();
+    const auto member = incarnations_.find(event.name);
+    const bool is_member = member != incarnations_.end() && member->second == event.incarnation;
     if (event.state == transport::PeerState::kUp) {
-      ended_.erase(event.name);
       silent_.erase(event.name);
+      // Another process has a member's name and address now.
+      if (member != incarnations_.end() && !is_member)
+        ended_.insert(event.name);
+      else
+        ended_.erase(event.name);
       if (meeting_) meeting_->set_lost(event.name, false);
     }
     if (event.state != transport::PeerState::kLost) return;
+    // What becomes known late of the process that a member has replaced.
+    if (member != incarnations_.end() && event.incarnation != 0 && !is_member) return;
     silent_.insert(event.name);
     if (event.is_gone) ended_.insert(event.name);
     if (meeting_ && is_elastic()) {
@@ -307,8 +316,22 @@ class GroupImpl final : public Group {
       return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
     devices_ = met.devices;
     lost_.reset();
-    for (const std::string& name : generation_.members)
-      if (silent_.contains(name) && is_elastic()) lose({Code::kUnavailable, name + " is lost", name});
+    incarnations_.clear();
+    for (std::size_t i = 0; i < met.members.size(); ++i) {
+      const std::string& name = met.members[i].name;
+      incarnations_.emplace(name, met.incarnations[i]);
+      if (!is_elastic() || name == own_name()) continue;
+      // Who has met is there, unless it was lost since: this process may not have connected to it again yet.
+      const auto peer = peer_of(name);
+      const bool is_lost = endpoint_->state(peer) == transport::PeerState::kLost &&
+                           endpoint_->incarnation_of(peer) == met.incarnations[i];
+      if (is_lost) {
+        lose({Code::kUnavailable, name + " is lost", name});
+      } else {
+        silent_.erase(name);
+        ended_.erase(name);
+      }
+    }
     return {};
   }
 
@@ -359,7 +382,9 @@ class GroupImpl final : public Group {
     const MutexLock lock(mutex_);
     meeting_.emplace(names_, options_.least);
     if (is_elastic())
-      for (const std::string& name : silent_) meeting_->set_lost(name, true);
+      for (const std::string& name : names_)
+        if (name != own_name())
+          meeting_->set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
     static_cast<void>(meeting_->join(own_request()));
     settled_ = Deadline::after(options_.settle);
     for (auto& [connection, one] : std::exchange(newcomers_, {}))
@@ -500,6 +525,7 @@ class GroupImpl final : public Group {
     transport::Responder responder;
   };
   Generation generation_ TFD_GUARDED_BY(mutex_);
+  std::map<std::string, std::uint64_t> incarnations_ TFD_GUARDED_BY(mutex_);            // of this generation's members
   std::set<std::string> silent_ TFD_GUARDED_BY(mutex_), ended_ TFD_GUARDED_BY(mutex_);  // lost; and known to have ended
   std::optional<Meeting> meeting_ TFD_GUARDED_BY(mutex_);                               // that is held here
   Deadline settled_ TFD_GUARDED_BY(mutex_) = Deadline::never();

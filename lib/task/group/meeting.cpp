@@ -51,6 +51,12 @@ Result<int> devices_at(const Json& object) {
   return static_cast<int>(devices);
 }
 
+Result<std::uint64_t> incarnation_at(const Json& object) {
+  const auto found = object.find("incarnation");
+  if (found == object.end() || !found->is_number_unsigned()) return malformed("its incarnation");
+  return found->get<std::uint64_t>();
+}
+
 Result<std::vector<std::string>> names_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed(key);
@@ -82,6 +88,7 @@ std::string format_join(const JoinRequest& request) {
               {"address", request.address},
               {"pid", request.pid},
               {"devices", request.devices},
+              {"incarnation", request.incarnation},
               {"agreement", std::move(agreement)},
               {"generation", request.last.number},
               {"last", request.last.members},
@@ -96,6 +103,7 @@ Result<JoinRequest> parse_join(std::string_view text) {
   const auto pid = json.find("pid");
   if (pid != json.end() && pid->is_number_integer()) out.pid = pid->get<std::int64_t>();
   out.devices = TFD_TRY(devices_at(json));
+  out.incarnation = TFD_TRY(incarnation_at(json));
   const auto agreement = json.find("agreement");
   if (agreement == json.end() || !agreement->is_array()) return malformed("what it agrees on");
   for (const Json& one : *agreement) {
@@ -125,8 +133,11 @@ std::string format_result(const MeetingResult& result) {
   Json members = Json::array();
   for (std::size_t i = 0; i < result.members.size(); ++i) {
     const collective::Member& one = result.members[i];
-    members.push_back(
-        {{"name", one.name}, {"host", one.host}, {"address", one.address}, {"devices", result.devices[i]}});
+    members.push_back({{"name", one.name},
+                       {"host", one.host},
+                       {"address", one.address},
+                       {"devices", result.devices[i]},
+                       {"incarnation", result.incarnations[i]}});
   }
   return Json{{"generation", result.generation}, {"members", std::move(members)}, {"secret", hex_of(result.secret)}}
       .dump();
@@ -144,6 +155,7 @@ Result<MeetingResult> parse_result(std::string_view text) {
     if (member.name.empty() || member.host.empty() || member.address.empty()) return malformed("its members");
     out.members.push_back(std::move(member));
     out.devices.push_back(TFD_TRY(devices_at(one)));
+    out.incarnations.push_back(TFD_TRY(incarnation_at(one)));
   }
   out.secret = TFD_TRY(secret_of(text_at(json, "secret")));
   return out;
@@ -247,6 +259,7 @@ MeetingResult Meeting::end(const collective::Secret& secret) {
   for (const JoinRequest* const one : order) {
     out.members.push_back({one->name, one->host, one->address});
     out.devices.push_back(one->devices);
+    out.incarnations.push_back(one->incarnation);
   }
   return out;
 }

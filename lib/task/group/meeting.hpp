@@ -29,6 +29,7 @@ struct JoinRequest {
   std::string address;  // of its collective::Listener
   std::int64_t pid = 0;
   int devices = 1;
+  std::uint64_t incarnation = 0;  // of its endpoint
   std::vector<std::pair<std::string, std::string>> agreement = {};
   Generation last = {};                 // that it was a member of
   std::vector<std::string> ended = {};  // tasks whose processes it knows to have ended
@@ -38,6 +39,7 @@ struct MeetingResult {
   std::uint64_t generation = 1;
   std::vector<collective::Member> members;  // by rank
   std::vector<int> devices;                 // by rank
+  std::vector<std::uint64_t> incarnations;  // by rank
   collective::Secret secret{};
 };
 /// The answer of who doesn't hold the meeting: whom to ask. Empty: it doesn't know.

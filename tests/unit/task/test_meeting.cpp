@@ -72,7 +72,8 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   REQUIRE(parsed);
   CHECK(parsed->agreement == request.agreement);
   CHECK(parsed->pid == 7);
-  task::MeetingResult result{.generation = 3, .members = {{"worker:0", "h", "127.0.0.1:1"}}, .devices = {2}};
+  task::MeetingResult result{
+      .generation = 3, .members = {{"worker:0", "h", "127.0.0.1:1"}}, .devices = {2}, .incarnations = {7}};
   result.secret[31] = std::byte{0xab};
   const auto told = task::parse_result(task::format_result(result));
   REQUIRE(told);
