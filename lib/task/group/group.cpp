@@ -18,6 +18,7 @@
 
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
+#include "roster.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
@@ -156,8 +157,8 @@ class GroupImpl final : public Group {
             .devices = options_.devices,
             .incarnation = endpoint_ ? endpoint_->incarnation() : 0,
             .agreement = options_.agreement,
-            .last = generation_,
-            .ended = {ended_.begin(), ended_.end()}};
+            .last = roster_.generation(),
+            .ended = roster_.ended()};
   }
 
   // ---- on the I/O thread
@@ -177,18 +178,21 @@ class GroupImpl final : public Group {
 
   void join(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
     const MutexLock lock(mutex_);
-    if (request.meta.empty()) return responder.reply(message_of(format_referral({holder()})));  // who only asks
+    if (request.meta.empty()) {  // who only asks
+      const std::string known = roster_.has_generation() ? roster_.holder() : meeting_ ? own_name() : "";
+      return responder.reply(message_of(format_referral({known, roster_.has_generation()})));
+    }
     auto asked = parse_join(request.meta);
     if (!asked) return responder.reply(fail(asked.error()));
     if (meeting_) {
       admit(caller.connection, *asked, std::move(responder));
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
-    } else if (holder() == own_name()) {  // it waits until this generation ends
+    } else if (roster_.holder() == own_name()) {  // it waits until this generation ends
       newcomers_.insert_or_assign(caller.connection, Newcomer{*std::move(asked), std::move(responder)});
       has_newcomers_ = true;
     } else {
-      responder.reply(message_of(format_referral({holder()})));
+      responder.reply(message_of(format_referral({roster_.holder(), roster_.has_generation()})));
     }
   }
 
@@ -202,14 +206,6 @@ class GroupImpl final : public Group {
     tell();
   }
 
-  /// Who holds the next meeting, as far as this member knows: the first of this generation that isn't lost. Empty:
-  /// there is no generation yet, and the first of the cluster holds the meeting unless others know of one.
-  std::string holder() const TFD_REQUIRES(mutex_) {
-    for (const std::string& name : generation_.members)
-      if (!ended_.contains(name) && !silent_.contains(name)) return name;
-    return "";
-  }
-
   void tell() TFD_REQUIRES(mutex_) {
     has_news_ = true;
     changed_.notify_all();
@@ -221,22 +217,12 @@ class GroupImpl final : public Group {
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason, silence));
     const MutexLock lock(mutex_);
     tell();
-    const auto member = incarnations_.find(event.name);
-    const bool is_member = member != incarnations_.end() && member->second == event.incarnation;
     if (event.state == transport::PeerState::kUp) {
-      silent_.erase(event.name);
-      // Another process has a member's name and address now.
-      if (member != incarnations_.end() && !is_member)
-        ended_.insert(event.name);
-      else
-        ended_.erase(event.name);
+      roster_.up(event.name, event.incarnation);
       if (meeting_) meeting_->set_lost(event.name, false);
     }
     if (event.state != transport::PeerState::kLost) return;
-    // What becomes known late of the process that a member has replaced.
-    if (member != incarnations_.end() && event.incarnation != 0 && !is_member) return;
-    silent_.insert(event.name);
-    if (event.is_gone) ended_.insert(event.name);
+    if (!roster_.lost(event.name, event.incarnation, event.is_gone)) return;
     if (meeting_ && is_elastic()) {
       meeting_->set_lost(event.name, true);
       static_cast<void>(meeting_->join(own_request()));  // says who has ended
@@ -247,9 +233,7 @@ class GroupImpl final : public Group {
   }
 
   void lose(Error error) TFD_REQUIRES(mutex_) {
-    const auto& members = generation_.members;
-    if (has_left_ || lost_) return;
-    if (!members.empty() && std::ranges::find(members, error.task) == members.end()) return;
+    if (has_left_ || lost_ || (roster_.has_generation() && !roster_.is_member(error.task))) return;
     lost_ = std::move(error);
     if (communicator_) communicator_->cancel(*lost_);
   }
@@ -310,27 +294,16 @@ class GroupImpl final : public Group {
   /// Takes on the generation that a meeting ended with.
   Result<void> adopt(const MeetingResult& met) {
     const MutexLock lock(mutex_);
-    generation_ = {.number = met.generation, .members = {}};
-    for (const collective::Member& one : met.members) generation_.members.push_back(one.name);
-    if (std::ranges::find(generation_.members, own_name()) == generation_.members.end())
-      return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
+    roster_.adopt(met);
+    if (!roster_.is_member(own_name())) return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
     devices_ = met.devices;
     lost_.reset();
-    incarnations_.clear();
-    for (std::size_t i = 0; i < met.members.size(); ++i) {
+    for (std::size_t i = 0; i < met.members.size() && is_elastic(); ++i) {
       const std::string& name = met.members[i].name;
-      incarnations_.emplace(name, met.incarnations[i]);
-      if (!is_elastic() || name == own_name()) continue;
-      // Who has met is there, unless it was lost since: this process may not have connected to it again yet.
-      const auto peer = peer_of(name);
-      const bool is_lost = endpoint_->state(peer) == transport::PeerState::kLost &&
+      const auto peer = name == own_name() ? transport::PeerId{} : peer_of(name);
+      const bool is_lost = name != own_name() && endpoint_->state(peer) == transport::PeerState::kLost &&
                            endpoint_->incarnation_of(peer) == met.incarnations[i];
-      if (is_lost) {
-        lose({Code::kUnavailable, name + " is lost", name});
-      } else {
-        silent_.erase(name);
-        ended_.erase(name);
-      }
+      if (is_lost) lose({Code::kUnavailable, name + " is lost", name});  // since the meeting
     }
     return {};
   }
@@ -354,24 +327,34 @@ class GroupImpl final : public Group {
     }
   }
 
+  /// True if this task of the cluster stands before this one, and so holds a first meeting rather than this one.
+  bool comes_before(const std::string& name) const {
+    return std::ranges::find(names_, name) - names_.begin() < options_.rank;
+  }
+
   /// True if this task of the cluster isn't known to be lost.
   bool may_be_asked(const std::string& name) {
     const MutexLock lock(mutex_);
-    return name != own_name() && std::ranges::find(names_, name) != names_.end() && !silent_.contains(name);
+    return name != own_name() && std::ranges::find(names_, name) != names_.end() && !roster_.is_lost(name);
   }
 
-  /// The task to ask first. A newcomer asks the cluster's first, and where that isn't up, whoever is, in turns.
+  /// The task to ask next. A newcomer asks whoever is up, in turns; if nobody has a group, and none that stands before
+  /// it in the cluster has come for a while, it holds the first meeting.
   Result<std::string> find_holder(Deadline deadline) {
     {
       const MutexLock lock(mutex_);
-      if (generation_.number > 0) return holder();
+      if (roster_.has_generation()) return roster_.holder();
     }
     if (is_first() || !is_elastic()) return first();
     std::string found;
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
+      const auto is_first_here = [&] {
+        return std::ranges::none_of(names_, [&](const auto& name) { return comes_before(name) && is_up(name); });
+      };
       for (std::size_t i = 0; i < names_.size() && found.empty(); ++i) {
         const std::string& name = names_[asked_++ % names_.size()];
-        if (name != own_name() && is_up(name)) found = name;
+        const bool is_own_turn = name == own_name() && Clock::now() >= started_ + options_.settle && is_first_here();
+        if (is_own_turn || (name != own_name() && is_up(name))) found = name;
       }
       return found.empty() ? std::vector<std::string>{first()} : std::vector<std::string>();
     }));
@@ -405,7 +388,7 @@ class GroupImpl final : public Group {
     const collective::Secret secret = TFD_TRY(make_secret());
     const MutexLock lock(mutex_);
     if (!referred_.empty()) {
-      const Referral referral{std::exchange(referred_, {})};
+      const Referral referral{std::exchange(referred_, {}), true};
       end_meeting(format_referral(referral));
       return referral;
     }
@@ -424,7 +407,7 @@ class GroupImpl final : public Group {
   void look_for_others(std::set<std::string>& probed) {
     {
       const MutexLock lock(mutex_);
-      if (generation_.number > 0) return;
+      if (roster_.has_generation()) return;
     }
     for (const std::string& name : names_) {
       if (name == own_name() || !is_up(name) || !probed.insert(name).second) continue;
@@ -432,7 +415,7 @@ class GroupImpl final : public Group {
                          [this](const Result<transport::Message>& answer) {
                            const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
                            const MutexLock lock(mutex_);
-                           if (referral && !referral->to.empty() && referral->to != own_name())
+                           if (referral && (referral->has_group || comes_before(referral->to)))
                              referred_ = referral->to;
                            tell();
                          });
@@ -524,10 +507,8 @@ class GroupImpl final : public Group {
     JoinRequest request;
     transport::Responder responder;
   };
-  Generation generation_ TFD_GUARDED_BY(mutex_);
-  std::map<std::string, std::uint64_t> incarnations_ TFD_GUARDED_BY(mutex_);            // of this generation's members
-  std::set<std::string> silent_ TFD_GUARDED_BY(mutex_), ended_ TFD_GUARDED_BY(mutex_);  // lost; and known to have ended
-  std::optional<Meeting> meeting_ TFD_GUARDED_BY(mutex_);                               // that is held here
+  Roster roster_ TFD_GUARDED_BY(mutex_);
+  std::optional<Meeting> meeting_ TFD_GUARDED_BY(mutex_);  // that is held here
   Deadline settled_ TFD_GUARDED_BY(mutex_) = Deadline::never();
   std::map<std::uint64_t, Waiting> waiting_ TFD_GUARDED_BY(mutex_);     // in the meeting, by connection
   std::map<std::uint64_t, Newcomer> newcomers_ TFD_GUARDED_BY(mutex_);  // for the next one, by connection

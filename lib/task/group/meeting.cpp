@@ -120,13 +120,16 @@ Result<JoinRequest> parse_join(std::string_view text) {
   return out;
 }
 
-std::string format_referral(const Referral& referral) { return Json{{"ask", referral.to}}.dump(); }
+std::string format_referral(const Referral& referral) {
+  return Json{{"ask", referral.to}, {"has_group", referral.has_group}}.dump();
+}
 
 std::optional<Referral> parse_referral(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   const auto to = json.is_object() ? json.find("ask") : json.end();
   if (to == json.end() || !to->is_string()) return std::nullopt;
-  return Referral{to->get<std::string>()};
+  const auto has_group = json.find("has_group");
+  return Referral{to->get<std::string>(), has_group != json.end() && has_group->is_boolean() && has_group->get<bool>()};
 }
 
 std::string format_result(const MeetingResult& result) {

@@ -42,9 +42,10 @@ struct MeetingResult {
   std::vector<std::uint64_t> incarnations;  // by rank
   collective::Secret secret{};
 };
-/// The answer of who doesn't hold the meeting: whom to ask. Empty: it doesn't know.
+/// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know.
 struct Referral {
-  std::string to;
+  std::string to = {};
+  bool has_group = false;  // it is of a group that makes steps; else it holds a first meeting
 };
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "roster.hpp"
+
+#include <algorithm>
+
+namespace tfd::task {
+
+std::string Roster::holder() const {
+  const auto found = std::ranges::find_if(
+      generation_.members, [this](const std::string& name) { return !lost_.contains(name) && !ended_.contains(name); });
+  return found == generation_.members.end() ? std::string() : *found;
+}
+
+void Roster::up(const std::string& name, std::uint64_t incarnation) {
+  lost_.erase(name);
+  const auto member = incarnations_.find(name);
+  if (member != incarnations_.end() && member->second != incarnation)
+    ended_.insert(name);  // another process has the member's name and address now
+  else
+    ended_.erase(name);
+}
+
+bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended) {
+  const auto member = incarnations_.find(name);
+  if (member != incarnations_.end() && incarnation != 0 && member->second != incarnation) return false;
+  lost_.insert(name);
+  if (has_ended) ended_.insert(name);
+  return true;
+}
+
+void Roster::adopt(const MeetingResult& met) {
+  generation_ = {.number = met.generation, .members = {}};
+  incarnations_.clear();
+  for (std::size_t i = 0; i < met.members.size(); ++i) {
+    const std::string& name = generation_.members.emplace_back(met.members[i].name);
+    incarnations_.emplace(name, met.incarnations[i]);
+    lost_.erase(name);
+    ended_.erase(name);
+  }
+}
+
+}  // namespace tfd::task
