@@ -113,6 +113,7 @@ class TrainLoop final : public StepControl {
   bool checkpoint_asked_ = false;
   bool data_ended_ = false;
   bool stopped_ = false;
+  bool left_ = false;
   std::int64_t saved_from_ = 0;  // the next checkpoint and evaluation are due at multiples after these
   std::int64_t evaluated_from_ = 0;
   std::optional<std::int64_t> evaluated_step_;  // step of the last evaluation, while the variables are unchanged
@@ -160,7 +161,7 @@ Result<void> TrainLoop::count(const StepCount& steps) {
 Result<TrainSummary> TrainLoop::run() {
   TFD_TRY(find_beginning());
   // Even if nothing is left to train, the variables may be needed for the final metrics.
-  if (nothing_left() && !evaluates() && !role_.has_others) {
+  if (nothing_left() && !evaluates() && !role_.has_others && !role_.ends_with_others) {
     say_nothing_left();
     TFD_TRY(report_.end({.reason = "nothing_left", .step = step_}));
     return summarise("nothing_left");
@@ -298,6 +299,7 @@ Result<std::string> TrainLoop::run_steps() {
     const AdvanceResult advanced = std::move(*made);
     step_ = advanced.step;
     stopped_ = stopped_ || advanced.stopped;
+    left_ = advanced.left;
     if (advanced.end_of_data) TFD_TRY(end_of_data(*advanced.end_of_data));
   }
 }
@@ -310,6 +312,7 @@ Error TrainLoop::say_what_is_left(Error error) const {
 }
 
 std::optional<std::string> TrainLoop::reason_to_end() const {
+  if (left_) return "left";
   if (data_ended_) return "end_of_data";
   if (train_.steps && step_ >= *train_.steps) return "done";
   if (stopped_) return "stopped";
@@ -331,6 +334,7 @@ Result<void> TrainLoop::end_of_data(const Error& error) {
 Result<void> TrainLoop::at_boundary() {
   const bool asked = std::exchange(checkpoint_asked_, false);
   TFD_TRY(tell_saved());
+  if (left_) return {};
   if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
   if (asked || passed(save_every_, saved_from_)) TFD_TRY(save());
   if (passed(evaluate_every_, evaluated_from_) && !is_stopping()) TFD_TRY(evaluate());
@@ -416,6 +420,7 @@ Result<void> TrainLoop::save_last() {
 
 Result<void> TrainLoop::finish(const std::string& reason) {
   if (!report_.all_reported()) TFD_TRY(report_.step(step_));
+  if (left_) return await_saved();
   if (!role_.saves()) return driver_.end();
   TFD_TRY(await_saved());
   const bool interrupted = reason == "interrupted";

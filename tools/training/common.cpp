@@ -251,6 +251,7 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
       fmt::format("{}{}{} in {:.1f}s ({:.0f} a second){}{}", interrupted ? "interrupted: " : "", who,
                   counted(static_cast<std::uint64_t>(steps), "step"), seconds,
                   static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
+  if (summary.reason == "left") say(io, ending.tool, "the others go on; the same command joins them again");
   if (!interrupted) return 0;
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
   if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);

@@ -16,7 +16,7 @@
 namespace tfd::strategy {
 
 /// What all members do next, as the chief decided.
-enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kRegroup, kEnd };
+enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kRegroup, kHandOver, kEnd };
 
 /// What a member says before anything is done. The chief's act counts.
 struct Notice {
@@ -33,6 +33,8 @@ struct Notice {
 struct Notices {
   std::vector<Notice> all;
   const Notice& chief() const { return all.front(); }
+  /// True if that member was interrupted.
+  bool wants_stop(int rank) const { return all[static_cast<std::size_t>(rank)].wants_stop; }
   bool wants_stop() const { return std::ranges::any_of(all, &Notice::wants_stop); }
   bool is_cancelled() const { return std::ranges::any_of(all, &Notice::is_cancelled); }
   /// The first error in the order of ranks, with its member's name.

@@ -103,6 +103,20 @@ Result<void> GroupMember::regroup() {
   return {};
 }
 
+std::vector<int> GroupMember::leavers(const Notices& notices) const {
+  std::vector<int> out;
+  const auto members = static_cast<int>(names_.size());
+  for (int rank = 1; rank < members; ++rank)
+    if (notices.wants_stop(rank)) out.push_back(rank);
+  if (options_.group.least == 0 || members - static_cast<int>(out.size()) < options_.group.least) out.clear();
+  return out;
+}
+
+bool GroupMember::leaves(const Notices& notices) const {
+  const auto all = leavers(notices);
+  return std::ranges::find(all, rank()) != all.end();
+}
+
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
   return {own, std::min(options_.device.replicas, own.count), exchange_.get()};

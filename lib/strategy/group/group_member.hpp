@@ -34,6 +34,11 @@ class GroupMember {
   Result<void> regroup();
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
+  /// Followers that were interrupted, and leave after this round, since enough are left; empty: all stop, if any.
+  std::vector<int> leavers(const Notices& notices) const;
+  bool leaves(const Notices& notices) const;
+  /// True if this member may leave, and the others go on.
+  bool may_leave() const { return options_.group.least > 0 && static_cast<int>(names_.size()) > options_.group.least; }
   bool has_newcomers() const { return group_->has_newcomers(); }
   DeviceTrainer& trainer() { return trainer_; }
   const DeviceTrainer& trainer() const { return trainer_; }

@@ -82,7 +82,7 @@ class ChiefDriver final : public train::StepDriver {
   /// Announces what all do next, other than a step.
   Result<void> act(Notice notice) {
     TFD_TRY(member_.announce(std::move(notice)));
-    if (TFD_TRY(member_.notices()).wants_stop()) ask_stop();
+    heed(TFD_TRY(member_.notices()));
     return {};
   }
   Result<void> verify() {
@@ -96,7 +96,11 @@ class ChiefDriver final : public train::StepDriver {
   bool is_verified_after(std::int64_t step) const {
     return options_.verify_every > 0 && step % options_.verify_every == 0;
   }
-  void ask_stop() {
+  /// All stop if a member was interrupted, unless it leaves, and enough are left.
+  void heed(const Notices& notices) {
+    if (!notices.wants_stop() || !member_.leavers(notices).empty()) return;
+    if (notices.wants_stop(0) && member_.may_leave()) return;  // this member hands over
+    stops_all_ = true;
     if (!member_.is_interrupted()) options_.device.train.interrupts->ask_stop();
   }
   Result<train::AdvanceResult> make_steps(train::StepControl& control);
@@ -120,6 +124,7 @@ class ChiefDriver final : public train::StepDriver {
   const GroupTrainingOptions& options_;
   GroupMember& member_;
   std::vector<train::WorkerEvent> news_;  // members that left, and came
+  bool stops_all_ = false;                // since so many were interrupted that too few would be left
   std::int64_t counted_ = 0;              // steps
   std::int64_t verified_ = -1;            // the step after which the members' variables were compared last
   Deadline told_ = Deadline::after(kTellAtLeast);
@@ -173,10 +178,13 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     const bool tells = next >= control.until() || next >= control.next_log() || told_.expired();
     TFD_TRY(member_.announce({.act = GroupAct::kStep, .tells = tells}));
     const Notices notices = TFD_TRY(member_.notices());
-    if (notices.wants_stop()) ask_stop();
+    heed(notices);
+    const bool have_left = !member_.leavers(notices).empty();
     if (notices.is_cancelled()) {
       member_.keep_inputs();
-      break;
+      if (!have_left) break;
+      TFD_TRY(regroup("it was interrupted"));
+      continue;
     }
     if (!TFD_TRY(member_.make_step(notices))) {
       TFD_TRY(flush(control));
@@ -185,10 +193,19 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
       return ended;
     }
     if (tells) TFD_TRY(tell(control));
-    if (is_verified_after(next)) TFD_TRY(verify());
+    if (have_left)
+      TFD_TRY(regroup("it was interrupted"));
+    else if (is_verified_after(next))
+      TFD_TRY(verify());
   }
   TFD_TRY(flush(control));
-  return result();
+  auto reached = result();
+  if (member_.is_interrupted() && !stops_all_ && member_.may_leave()) {
+    TFD_TRY(act({.act = GroupAct::kHandOver}));
+    member_.leave();
+    reached.left = true;
+  }
+  return reached;
 }
 
 /// What a member that isn't the chief has done.
@@ -199,15 +216,20 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
   TFD_TRY(member.announce({}));
   const Notices notices = TFD_TRY(member.notices());
   const Notice& chief = notices.chief();
-  if (chief.act == GroupAct::kStep && !notices.is_cancelled()) {
-    const bool is_made = TFD_TRY(member.make_step(notices));
-    if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
-    return Followed::kAct;
-  }
-  member.keep_inputs();
+  const bool makes_step = chief.act == GroupAct::kStep && !notices.is_cancelled();
+  if (!makes_step) member.keep_inputs();
   switch (chief.act) {
-    case GroupAct::kStep:
+    case GroupAct::kStep: {
+      const bool is_made = makes_step && TFD_TRY(member.make_step(notices));
+      if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
+      if (member.leaves(notices)) {
+        member.leave();
+        summary.reason = "left";
+        return Followed::kEnd;
+      }
+      if (!member.leavers(notices).empty()) TFD_TRY(member.regroup());
       break;
+    }
     case GroupAct::kTell:
       TFD_TRY(member.gather_metrics());
       break;
@@ -225,6 +247,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       TFD_TRY(member.verify());
       break;
     case GroupAct::kRegroup:
+    case GroupAct::kHandOver:
       TFD_TRY(member.regroup());
       break;
     case GroupAct::kEnd:

@@ -474,12 +474,14 @@ class GroupImpl final : public Group {
       if (names.empty()) return {};
       if (options_.interruption.stop_requested()) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
-        return fail(Code::kDeadlineExceeded, "waited {} for {} to join", format_duration(Clock::now() - begun),
+        return fail(Code::kDeadlineExceeded, "waited {} for {} to join",
+                    format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun)),
                     fmt::join(names, ", "));
       if (report.expired()) {
         if (options_.say)
-          options_.say(fmt::format("waiting for {} to join ({} so far)", fmt::join(names, ", "),
-                                   format_duration(Clock::now() - begun)));
+          options_.say(
+              fmt::format("waiting for {} to join ({} so far)", fmt::join(names, ", "),
+                          format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun))));
         report = Deadline::after(3 * options_.stall_report);
       }
       MutexLock lock(mutex_);

@@ -96,6 +96,7 @@ struct AdvanceResult {
   std::int64_t step = 0;                  // the global one
   std::optional<Error> end_of_data = {};  // kOutOfRange
   bool stopped = false;                   // the chief has ended the training before its last step
+  bool left = false;                      // this process has left a training that others go on with
 };
 
 struct EvaluationResult {

@@ -70,7 +70,9 @@ struct TrainOptions {
 };
 
 struct TrainSummary {
-  std::string reason;           // "done", "end_of_data", "max_time", "stopped", "interrupted", "nothing_left"
+  /// "done", "end_of_data", "max_time", "stopped", "interrupted", "nothing_left"; "left": others go on without this
+  /// process.
+  std::string reason;
   std::int64_t first_step = 0;  // 0, or the checkpoint's step
   std::int64_t step = 0;
   std::optional<std::int64_t> steps;
