@@ -59,6 +59,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(cons
                 [&](const auto& one) { return !is_value(one.first) || program.find_variable(one.first) == nullptr; });
   initial.step = 0;
   initial.replicas = 0;
+  initial.writer = {};
   return initial;
 }
 
@@ -157,9 +158,10 @@ void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
   });
 }
 
-bool CheckpointManager::finish_saving() {
+Result<bool> CheckpointManager::finish_saving() {
   auto path = written_.get();
   const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
+  if (!path && path.error().code == Code::kAborted) return fail(std::move(path).error());
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
     return false;

@@ -402,7 +402,8 @@ Result<void> TrainLoop::await_saved() {
   if (!step) return {};
   if (!checkpoints_.is_saved_within(kLongWait))
     report_.say(fmt::format("waiting until the checkpoint of step {} is on disk", *step));
-  return checkpoints_.finish_saving() ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
+  return TFD_TRY(checkpoints_.finish_saving()) ? report_.saved(checkpoints_.step(), checkpoints_.path())
+                                               : Result<void>();
 }
 
 // Saves a last checkpoint, unless this step's exists: a failed write is an error.

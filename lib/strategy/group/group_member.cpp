@@ -187,21 +187,31 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   std::string text;
   GroupExchange::Named state;
   if (is_root) {
-    text = Json{{"step", trainer_.step()}, {"data", step::format_data_position(trainer_.data_position())}}.dump();
+    if (is_new)
+      origin_ = {variable::make_run_id(), from.state != nullptr ? from.state->writer.generation : std::uint64_t{0}};
+    text = Json{{"step", trainer_.step()},
+                {"data", step::format_data_position(trainer_.data_position())},
+                {"group", origin_.group},
+                {"generation", origin_.generation}}
+               .dump();
     if (has_behind) state = TFD_TRY(trainer_.export_state()).state;
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
-  if (is_behind) TFD_TRY(take(std::move(state), text, names_[static_cast<std::size_t>(root)]));
+  TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
   step_now_ = trainer_.step();
   return {};
 }
 
-/// Takes another member's state, which is ahead of this one's.
-Result<void> GroupMember::take(task::NamedState state, const std::string& text, const std::string& whose) {
+/// Takes what the root says of the training, and its state where this member is behind.
+Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std::string& text,
+                               const std::string& whose) {
   const Json told = Json::parse(text, nullptr, false);
   if (!told.is_object() || !told.contains("step") || !told["step"].is_number_integer() || !told.contains("data") ||
-      !told["data"].is_string())
+      !told["data"].is_string() || !told.contains("group") || !told["group"].is_string() ||
+      !told.contains("generation") || !told["generation"].is_number_unsigned())
     return fail(Code::kProtocolMismatch, "a malformed state from {}", whose);
+  origin_ = {told["group"].get<std::string>(), told["generation"].get<std::uint64_t>()};
+  if (!is_behind) return {};
   const auto step = told["step"].get<std::int64_t>();
   if (trainer_.is_open()) {
     TFD_TRY(trainer_.import_state(state));

@@ -73,7 +73,10 @@ class GroupMember {
   void leave() {
     if (group_) group_->leave();
   }
-  std::uint64_t generation() const { return group_->communicator().generation(); }
+  /// Who writes checkpoints: this generation, after those of which the group's first checkpoint is.
+  variable::CheckpointWriter writer() const {
+    return {origin_.group, origin_.generation + group_->communicator().generation()};
+  }
   /// Ends waits, if the training is to stop. For any thread.
   void interrupted();
   bool is_interrupted() const { return options_.device.train.interrupts->stopping(); }
@@ -90,7 +93,7 @@ class GroupMember {
   Result<void> share(int replicas, const std::string& whose);
   Result<int> replicas_of_new_training(int known) const;
   Result<void> enter(const train::TrainStart& from);
-  Result<void> take(task::NamedState state, const std::string& text, const std::string& whose);
+  Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
   TrainerPlace place() const;
   int rank() const { return group_->communicator().rank(); }
   Result<std::vector<step::Metric>> gather(std::string_view what, const std::vector<step::Metric>& own);
@@ -101,6 +104,7 @@ class GroupMember {
   std::unique_ptr<task::Group> group_;
   std::unique_ptr<GroupExchange> exchange_;
   std::vector<std::string> names_;
+  variable::CheckpointWriter origin_;  // of the group: who had written what it began with, and its own name
   std::stop_source interruption_;
   std::int64_t round_ = 0;                                 // of announcements, and of what follows them
   std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced

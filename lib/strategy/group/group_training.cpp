@@ -42,7 +42,9 @@ class ChiefDriver final : public train::StepDriver {
   // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right.
   Result<variable::Checkpoint> export_state() override {
     TFD_TRY(survive([&] { return verify(); }));
-    return member_.trainer().export_state();
+    auto checkpoint = TFD_TRY(member_.trainer().export_state());
+    checkpoint.writer = member_.writer();
+    return checkpoint;
   }
   Result<void> import_state(const variable::Checkpoint& state) override {
     return survive([&]() -> Result<void> {

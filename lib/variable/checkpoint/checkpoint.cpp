@@ -53,6 +53,17 @@ Result<void> set_aside(const std::string& directory, const std::string& path) {
   return {};
 }
 
+/// kAborted: `own` isn't the last writer, or one that comes after it.
+Result<void> check_writer(const std::string& directory, const CheckpointWriter& last, const CheckpointWriter& own) {
+  if (own.group.empty() || last.group.empty()) return {};
+  const bool is_later = own.group == last.group ? own.generation >= last.generation : own.generation > last.generation;
+  if (is_later) return {};
+  return fail(Code::kAborted,
+              "{}: generation {} of {} group has gone on without this process, which is of generation {}, and writes "
+              "there now",
+              directory, last.generation, own.group == last.group ? "the" : "another", own.generation);
+}
+
 Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const std::string& run) {
   tensor::SafetensorsFile file;
   file.tensors = TFD_TRY(merge_state(checkpoint));
@@ -119,10 +130,12 @@ Result<std::string> save_checkpoint(const std::string& directory, const Checkpoi
   if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
   CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
   const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
+  if (!is_of_other && has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
   for (const auto& [step, other] : index.checkpoints)
     if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
   if (is_of_other) index.checkpoints.clear();
   if (is_of_other || index.run.empty()) index.run = checkpoint.run.empty() ? make_run_id() : checkpoint.run;
+  index.writer = checkpoint.writer;
   std::string path = (fs::path(directory) / checkpoint_name(checkpoint.step)).string();
   const auto is_this = [&](const auto& one) { return one.second == path; };
   const bool is_own = std::erase_if(index.checkpoints, is_this) > 0;
@@ -165,7 +178,10 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& 
     if (loaded && !loaded->run.empty() && !index.run.empty() && loaded->run != index.run)
       loaded = fail(Code::kInvalidArgument, "{}: belongs to another run ({}) than its directory ({})",
                     candidate->second, printable(loaded->run), index.run);
-    if (loaded) return std::optional<Checkpoint>(std::move(*loaded));
+    if (loaded) {
+      loaded->writer = index.writer;
+      return std::optional<Checkpoint>(std::move(*loaded));
+    }
     std::string why = std::move(loaded.error().message);
     if (why.find(candidate->second) == std::string::npos) why = fmt::format("{}: {}", candidate->second, why);
     if (skipped != nullptr) skipped->push_back(why);

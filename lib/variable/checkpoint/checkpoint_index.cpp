@@ -57,6 +57,7 @@ std::optional<std::string> run_of(const std::string& path) {
 struct StoredIndex {
   std::string run;
   std::vector<std::string> names;  // in the order in which they were written
+  CheckpointWriter writer = {};
 };
 
 /// kInvalidArgument: one of a newer tfd, which is to be left alone; kDataLoss: it isn't one at all.
@@ -77,6 +78,12 @@ Result<StoredIndex> parse_index(const std::string& text) {
     if (!one.is_object() || !one.contains("file") || !one["file"].is_string())
       return broken("a checkpoint has no 'file'");
     out.names.push_back(one["file"].get<std::string>());
+  }
+  if (const auto writer = json.find("writer"); writer != json.end()) {
+    if (!writer->is_object() || !writer->contains("group") || !(*writer)["group"].is_string() ||
+        !writer->contains("generation") || !(*writer)["generation"].is_number_unsigned())
+      return broken("no 'group' and 'generation' in 'writer'");
+    out.writer = {(*writer)["group"].get<std::string>(), (*writer)["generation"].get<std::uint64_t>()};
   }
   if (json.contains("latest") && json["latest"].is_string()) {
     const auto latest = std::ranges::find(out.names, json["latest"].get<std::string>());
@@ -104,7 +111,7 @@ Result<CheckpointIndex> index_of_files(const std::string& directory, Steps files
 /// What the index names, and what the same run wrote beside it: the last one, where the process died before the index
 /// was written, and those it was about to remove, where it died after that.
 CheckpointIndex index_with_files(StoredIndex stored, Steps files) {
-  CheckpointIndex out{.run = std::move(stored.run)};
+  CheckpointIndex out{.run = std::move(stored.run), .writer = std::move(stored.writer)};
   for (const std::string& name : stored.names) {
     const auto file =
         std::ranges::find(files, name, [](const auto& one) { return fs::path(one.second).filename().string(); });
@@ -164,6 +171,8 @@ Result<void> write_checkpoint_index(const std::string& directory, const Checkpoi
     json["latest"] = fs::path(path).filename().string();
     json["checkpoints"].push_back({{"step", step}, {"file", json["latest"]}});
   }
+  if (!index.writer.group.empty())
+    json["writer"] = {{"group", index.writer.group}, {"generation", index.writer.generation}};
   return save_file(index_path(directory), json.dump() + "\n");
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group/meeting.hpp"
 
+#include "group/roster.hpp"
+
 #include <doctest/doctest.h>
 
 using namespace tfd;
+using task::Generation;
 using task::JoinRequest;
 using task::Meeting;
 
@@ -16,6 +19,18 @@ JoinRequest request_of(const std::string& name, std::int64_t pid = 1) {
           .pid = pid,
           .devices = 2,
           .agreement = {{"the program", "abc"}, {"--replicas", "4"}}};
+}
+
+JoinRequest member_of(const std::string& name, const Generation& last) {
+  JoinRequest out = request_of(name);
+  out.last = last;
+  return out;
+}
+
+std::string names_of(const task::MeetingResult& result) {
+  std::string out;
+  for (const auto& member : result.members) out += (out.empty() ? "" : " ") + member.name;
+  return out;
 }
 
 }  // namespace
@@ -66,6 +81,121 @@ TEST_CASE("meeting: members that differ are refused with what differs") {
   CHECK(meeting.join(other).error().message == "worker:0 and worker:1 are of different versions of tfd");
 }
 
+TEST_CASE("meeting: with a least number, a first generation may begin without the rest") {
+  Meeting meeting({"worker:0", "worker:1", "worker:2"}, 2);
+  REQUIRE(meeting.join(request_of("worker:2", 3)));
+  CHECK_FALSE(meeting.is_enough());
+  REQUIRE(meeting.join(request_of("worker:0", 1)));
+  CHECK(meeting.is_enough());
+  CHECK(meeting.missing() == std::vector<std::string>{"worker:1"});
+  const auto result = meeting.end({});
+  CHECK(result.generation == 1);
+  CHECK(names_of(result) == "worker:0 worker:2");
+}
+
+TEST_CASE("meeting: members that are left keep their order, and newcomers come after them") {
+  const Generation last{3, {"worker:2", "worker:0", "worker:1"}};
+  Meeting meeting({"worker:0", "worker:1", "worker:2", "worker:3"}, 1);
+  REQUIRE(meeting.join(member_of("worker:0", last)));
+  REQUIRE(meeting.join(request_of("worker:1", 9)));  // another process of this name
+  REQUIRE(meeting.join(request_of("worker:3", 4)));
+  CHECK(meeting.missing() == std::vector<std::string>{"worker:2"});
+  CHECK_FALSE(meeting.is_enough());  // that is for first generations
+  REQUIRE(meeting.join(member_of("worker:2", last)));
+  CHECK(meeting.is_complete());
+  const auto result = meeting.end({});
+  CHECK(result.generation == 4);
+  CHECK(names_of(result) == "worker:2 worker:0 worker:1 worker:3");
+}
+
+TEST_CASE("meeting: who is lost isn't waited for, if those who are here may go on") {
+  const Generation last{1, {"worker:0", "worker:1", "worker:2", "worker:3"}};
+  const std::vector<std::string> names = last.members;
+  {
+    Meeting meeting(names, 1);
+    REQUIRE(meeting.join(member_of("worker:0", last)));
+    for (const char* const name : {"worker:1", "worker:2", "worker:3"}) meeting.set_lost(name, true);
+    // One of four that doesn't know that the others have ended.
+    CHECK(meeting.missing() == std::vector<std::string>{"worker:1", "worker:2", "worker:3"});
+    REQUIRE(meeting.join(member_of("worker:3", last)));  // half, with the first
+    CHECK(meeting.is_complete());
+  }
+  {
+    Meeting meeting(names, 1);
+    REQUIRE(meeting.join(member_of("worker:1", last)));
+    REQUIRE(meeting.join(member_of("worker:2", last)));
+    meeting.set_lost("worker:0", true);
+    meeting.set_lost("worker:3", true);
+    CHECK_FALSE(meeting.is_complete());  // half, without the first
+    auto informed = member_of("worker:2", last);
+    informed.ended = {"worker:0", "worker:3"};
+    REQUIRE(meeting.join(informed));
+    CHECK(meeting.is_complete());
+  }
+  {
+    Meeting meeting(names, 3);
+    REQUIRE(meeting.join(member_of("worker:0", last)));
+    REQUIRE(meeting.join(member_of("worker:1", last)));
+    meeting.set_lost("worker:2", true);
+    meeting.set_lost("worker:3", true);
+    CHECK_FALSE(meeting.is_complete());  // too few
+    meeting.set_lost("worker:3", false);
+    CHECK(meeting.missing() == std::vector<std::string>{"worker:3"});
+    REQUIRE(meeting.join(request_of("worker:3", 7)));
+    CHECK(meeting.is_complete());
+  }
+}
+
+TEST_CASE("meeting: what counts is the newest generation that somebody was a member of") {
+  const Generation older{3, {"worker:0", "worker:1", "worker:2"}}, newer{4, {"worker:1", "worker:2"}};
+  Meeting meeting({"worker:0", "worker:1", "worker:2"}, 1);
+  REQUIRE(meeting.join(member_of("worker:0", older)));
+  REQUIRE(meeting.join(member_of("worker:1", newer)));
+  CHECK(meeting.missing() == std::vector<std::string>{"worker:2"});
+  REQUIRE(meeting.join(member_of("worker:2", newer)));
+  const auto result = meeting.end({});
+  CHECK(result.generation == 5);
+  CHECK(names_of(result) == "worker:1 worker:2 worker:0");
+}
+
+TEST_CASE("meeting: of two sides of a cut one has the quorum at most") {
+  const Generation last{1, {"a", "b", "c", "d", "e"}};
+  for (std::size_t count = 1; count <= last.members.size(); ++count) {
+    const Generation of{1, {last.members.begin(), last.members.begin() + static_cast<std::ptrdiff_t>(count)}};
+    for (std::size_t side = 0; side < (std::size_t{1} << count); ++side) {
+      std::vector<std::string> here, there;
+      for (std::size_t i = 0; i < count; ++i) ((side >> i) % 2 == 1 ? here : there).push_back(of.members[i]);
+      CHECK_FALSE((task::has_quorum(of, here, {}) && task::has_quorum(of, there, {})));
+      CHECK(task::has_quorum(of, here, there) == !here.empty());
+    }
+  }
+}
+
+TEST_CASE("roster: the first member that isn't lost holds the next meeting; who is replaced has ended") {
+  task::Roster roster;
+  CHECK(roster.holder().empty());
+  const task::MeetingResult met{.generation = 2,
+                                .members = {{"worker:1", "h", "a"}, {"worker:0", "h", "b"}},
+                                .devices = {1, 1},
+                                .incarnations = {11, 10}};
+  roster.adopt(met);
+  CHECK(roster.holder() == "worker:1");
+  CHECK(roster.lost("worker:1", 11, false));
+  CHECK(roster.holder() == "worker:0");
+  CHECK(roster.ended().empty());
+  roster.up("worker:1", 11);  // it was only silent
+  CHECK(roster.holder() == "worker:1");
+  CHECK(roster.lost("worker:1", 11, true));
+  CHECK(roster.ended() == std::vector<std::string>{"worker:1"});
+  roster.up("worker:1", 12);  // another process
+  CHECK(roster.ended() == std::vector<std::string>{"worker:1"});
+  CHECK(roster.holder() == "worker:0");
+  roster.adopt({.generation = 3, .members = met.members, .devices = {1, 1}, .incarnations = {12, 10}});
+  CHECK(roster.ended().empty());
+  CHECK_FALSE(roster.lost("worker:1", 11, true));  // known late of the process that was replaced
+  CHECK(roster.holder() == "worker:1");
+}
+
 TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   const JoinRequest request = request_of("worker:1", 7);
   const auto parsed = task::parse_join(task::format_join(request));
@@ -79,9 +209,13 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   REQUIRE(told);
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
-  for (const std::string text :
-       {"", "[]", "{}", R"({"name": 1})", R"({"name": "w", "host": "h", "address": "a", "devices": 0})",
-        R"({"name": "w", "host": "h", "address": "a", "devices": 1, "agreement": [1]})"})
+  for (
+      const std::string text :
+      {"", "[]", "{}", R"({"name": 1})", R"({"name": "w", "host": "h", "address": "a", "devices": 0})",
+       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "agreement": [1]})",
+       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 2})",
+       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 0,
+            "last": ["w"], "ended": []})"})
     CHECK(task::parse_join(text).error().code == Code::kInvalidArgument);
   for (const std::string text : {"{}", R"({"generation": -1})", R"({"generation": 1, "members": [], "secret": "zz"})",
                                  R"({"generation": 1, "members": [{"name": "w"}], "secret": ""})"})

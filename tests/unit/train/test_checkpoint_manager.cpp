@@ -54,7 +54,7 @@ struct Training {
   void save(std::int64_t step) {
     checkpoints->begin_saving(at(step));
     CHECK(checkpoints->saving_step() == step);
-    REQUIRE(checkpoints->finish_saving());
+    REQUIRE(checkpoints->finish_saving().value());
     CHECK_FALSE(checkpoints->saving_step());
   }
   variable::Checkpoint at(std::int64_t step) const {

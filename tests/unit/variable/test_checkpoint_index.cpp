@@ -212,6 +212,33 @@ TEST_CASE("checkpoint: without an index a directory has one run's alone, the oth
   CHECK(latest_step(temporary / "old-a") == 40);
 }
 
+TEST_CASE("checkpoint index: a group that others have gone on without writes nothing any more") {
+  const test::TemporaryDirectory directory;
+  const auto save = [&](std::int64_t step, const std::string& group, std::uint64_t generation) {
+    Checkpoint one = of_run("run", step);
+    one.writer = {group, generation};
+    return save_checkpoint(directory.path(), one, 0);
+  };
+  REQUIRE(save(1, "a", 3));
+  REQUIRE(save(2, "a", 3));
+  REQUIRE(save(3, "a", 5));
+  CHECK(save(4, "a", 4).error().code == Code::kAborted);
+  CHECK(save(4, "b", 5).error().code == Code::kAborted);  // started beside it, from a checkpoint of generation 4
+  REQUIRE(save(4, "b", 6));
+  const auto late = save(5, "a", 6);
+  REQUIRE_FALSE(late);
+  CHECK(late.error().message ==
+        directory.path() +
+            ": generation 6 of another group has gone on without this process, which is of generation "
+            "6, and writes there now");
+  const auto latest = load_latest_checkpoint(directory.path(), nullptr).value();
+  CHECK(latest->step == 4);
+  CHECK(latest->writer.group == "b");
+  CHECK(latest->writer.generation == 6);
+  REQUIRE(save(6, "", 0));  // a training in one process goes on with it
+  REQUIRE(save(7, "a", 1));
+}
+
 TEST_CASE("checkpoint index: run ids differ") {
   const std::string one = make_run_id();
   CHECK(one.size() == 23);

@@ -57,7 +57,7 @@ class CheckpointManager {
   /// True if writing has finished, after waiting at most `wait`.
   bool is_saved_within(Duration wait) const { return written_.wait_for(wait) == std::future_status::ready; }
   /// Waits until writing has finished. False if it failed, which is reported.
-  bool finish_saving();
+  Result<bool> finish_saving();
   /// Error for a last checkpoint that couldn't be written: kResourceExhausted.
   Error not_saved() const;
   /// Writes the record of the end, after everything else: a reader that sees it sees the last checkpoint, too.

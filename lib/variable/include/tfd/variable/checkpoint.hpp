@@ -23,12 +23,13 @@ struct Checkpoint {
   std::string run = {};            // whose it is; empty: it doesn't say, or, where it is written, the directory's
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
   int replicas = 0;                // of a training whose processes share its replicas; 0: not known
+  CheckpointWriter writer = {};    // who writes it; where it is read, who wrote last to its directory
 };
 
 /// Writes the checkpoint (atomically, synced), makes the directory if need be, writes the directory's index, then
 /// removes all but the `keep` of this run that were written last (0: keeps all). Those of another run stay; one of this
 /// name is moved aside. A directory of another run becomes this one's. The largest of several ".iterations" in the
-/// state is written. Returns the path. kResourceExhausted when the disk is full: the older ones are as they were.
+/// state is written. Returns the path. kAborted: the directory's last writer is a later one. kResourceExhausted when the disk is full: the older ones are as they were.
 /// `has_index`: false for what a training keeps beside its checkpoints; those of another run are moved aside then.
 Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep,
                                     bool has_index = true);

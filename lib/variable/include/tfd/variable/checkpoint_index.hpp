@@ -7,6 +7,9 @@
 //   {"v": 1, "run": "20261122T065712Z-3f2a1c", "latest": "step-00000400.safetensors", …
 //    "checkpoints": [{"step": 200, "file": "step-00000200.safetensors"}, …]}
 //
+// Where processes train in a group, "writer" says which generation of which group wrote last: one that was cut off, and
+// that another has gone on without, writes nothing any more.
+//
 // Every checkpoint says its run in its metadata, too, so that nothing is lost where a process dies between the two
 // writes, and the index can be made anew. What is of another run is nobody's here: never continued from, never removed.
 // Thread rule: free functions; one process writes.
@@ -22,10 +25,18 @@ namespace tfd::variable {
 
 inline constexpr std::string_view kCheckpointIndexName = "index.json";
 
+/// Who writes a run's checkpoints: a group, and its generation. A later one has a higher number, also after the whole
+/// group was started again.
+struct CheckpointWriter {
+  std::string group = {};  // empty: no group's, which nothing is held against
+  std::uint64_t generation = 0;
+};
+
 struct CheckpointIndex {
   std::string run = {};  // empty: an older tfd's directory, without an index
   /// Step and path of what is there of that run, in the order in which it was written: the last one is the latest.
   std::vector<std::pair<std::int64_t, std::string>> checkpoints = {};
+  CheckpointWriter writer = {};          // that wrote last
   std::vector<std::string> others = {};  // paths of checkpoints of other runs
   /// What is wrong with index.json, where the above is what the checkpoints themselves say; empty: nothing is.
   std::string broken = {};
