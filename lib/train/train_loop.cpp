@@ -113,7 +113,6 @@ class TrainLoop final : public StepControl {
   bool checkpoint_asked_ = false;
   bool data_ended_ = false;
   bool stopped_ = false;
-  bool left_ = false;
   std::int64_t saved_from_ = 0;  // the next checkpoint and evaluation are due at multiples after these
   std::int64_t evaluated_from_ = 0;
   std::optional<std::int64_t> evaluated_step_;  // step of the last evaluation, while the variables are unchanged
@@ -288,7 +287,10 @@ Result<std::string> TrainLoop::run_steps() {
   report_.progress(step_, train_.steps);
   for (;;) {
     TFD_TRY(at_boundary());
-    if (auto reason = reason_to_end()) return *reason;
+    if (auto reason = reason_to_end()) {
+      if (reason == "interrupted" && TFD_TRY(driver_.hand_over())) return "left";
+      return *reason;
+    }
     until_ = std::min({train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), after(step_, save_every_),
                        after(step_, evaluate_every_)});
     auto made = driver_.advance(*this);
@@ -299,7 +301,6 @@ Result<std::string> TrainLoop::run_steps() {
     const AdvanceResult advanced = std::move(*made);
     step_ = advanced.step;
     stopped_ = stopped_ || advanced.stopped;
-    left_ = advanced.left;
     if (advanced.end_of_data) TFD_TRY(end_of_data(*advanced.end_of_data));
   }
 }
@@ -312,7 +313,6 @@ Error TrainLoop::say_what_is_left(Error error) const {
 }
 
 std::optional<std::string> TrainLoop::reason_to_end() const {
-  if (left_) return "left";
   if (data_ended_) return "end_of_data";
   if (train_.steps && step_ >= *train_.steps) return "done";
   if (stopped_) return "stopped";
@@ -334,7 +334,6 @@ Result<void> TrainLoop::end_of_data(const Error& error) {
 Result<void> TrainLoop::at_boundary() {
   const bool asked = std::exchange(checkpoint_asked_, false);
   TFD_TRY(tell_saved());
-  if (left_) return {};
   if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
   if (asked || passed(save_every_, saved_from_)) TFD_TRY(save());
   if (passed(evaluate_every_, evaluated_from_) && !is_stopping()) TFD_TRY(evaluate());
@@ -421,7 +420,7 @@ Result<void> TrainLoop::save_last() {
 
 Result<void> TrainLoop::finish(const std::string& reason) {
   if (!report_.all_reported()) TFD_TRY(report_.step(step_));
-  if (left_) return await_saved();
+  if (reason == "left") return await_saved();
   if (!role_.saves()) return driver_.end();
   TFD_TRY(await_saved());
   const bool interrupted = reason == "interrupted";

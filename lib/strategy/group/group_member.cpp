@@ -353,7 +353,7 @@ void GroupMember::fail_all(const Error& error) {
     told.task = options_.group.members[static_cast<std::size_t>(options_.group.rank)].first;
     told.message = fmt::format("{}: {}", told.task, told.message);
   }
-  group_->communicator().cancel(std::move(told));
+  group_->cancel(std::move(told));
 }
 
 }  // namespace tfd::strategy

@@ -65,6 +65,13 @@ class ChiefDriver final : public train::StepDriver {
     member_.leave();
     return {};
   }
+  Result<bool> hand_over() override {
+    if (stops_all_ || !member_.may_leave()) return false;
+    const auto told = act({.act = GroupAct::kHandOver});
+    if (!told && !member_.survives(told.error())) return fail(told.error());
+    member_.leave();
+    return true;
+  }
   Result<void> tell_news(train::StepControl& control) override {
     for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
     return {};
@@ -201,13 +208,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
       TFD_TRY(verify());
   }
   TFD_TRY(flush(control));
-  auto reached = result();
-  if (member_.is_interrupted() && !stops_all_ && member_.may_leave()) {
-    TFD_TRY(act({.act = GroupAct::kHandOver}));
-    member_.leave();
-    reached.left = true;
-  }
-  return reached;
+  return result();
 }
 
 /// What a member that isn't the chief has done.

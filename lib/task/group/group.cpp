@@ -81,6 +81,10 @@ class GroupImpl final : public Group {
   }
 
   collective::Communicator& communicator() override { return *communicator_; }
+  void cancel(Error error) override {
+    const MutexLock lock(mutex_);
+    if (communicator_) communicator_->cancel(std::move(error));
+  }
   const std::vector<int>& devices() const override { return devices_; }
   void leave() override {
     const MutexLock lock(mutex_);

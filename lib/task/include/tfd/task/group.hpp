@@ -56,8 +56,11 @@ class Group {
   /// the group is complete without this process; kCancelled: interrupted.
   static Result<std::unique_ptr<Group>> form(GroupOptions options, Deadline deadline);
 
-  /// Of this generation; its members are in the order of their ranks, which need not be GroupOptions::members'.
+  /// Of this generation, unless regroup() has failed; its members are in the order of their ranks, which need not be
+  /// GroupOptions::members'.
   virtual collective::Communicator& communicator() = 0;
+  /// Ends what the members do together, in all of them, with this error, if there is a generation.
+  virtual void cancel(Error error) = 0;
   /// Numbers of devices, by rank.
   virtual const std::vector<int>& devices() const = 0;
   /// Says that this member leaves in order: others' losses of it are no failures from now on, nor are theirs for it.

@@ -96,7 +96,6 @@ struct AdvanceResult {
   std::int64_t step = 0;                  // the global one
   std::optional<Error> end_of_data = {};  // kOutOfRange
   bool stopped = false;                   // the chief has ended the training before its last step
-  bool left = false;                      // this process has left a training that others go on with
 };
 
 struct EvaluationResult {
@@ -122,6 +121,9 @@ class StepDriver {
   /// Called by any thread, even before begin(): ask() may have changed; waits for others, and an evaluation, must end
   /// if the training is interrupted.
   virtual void wake() = 0;
+  /// Called when the training was interrupted: true if this process has left it, and others go on. Then it neither saves
+  /// nor ends it.
+  virtual Result<bool> hand_over() { return false; }
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 

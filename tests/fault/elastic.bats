@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Groups of tfd-run --workers MIN:MAX, whose members die, freeze, leave and come back while the training goes on: in the end the
+# weights are an undisturbed run's, to the bit.
+# TFD_FAULT_SEEDS="1 2 3": orders of random faults, one after the other.
+# bats file_tags=long
+
+load ../cli/group
+setup() {
+  coordinate_setup
+  OF_ALL=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.log_every=100 --set train.checkpoint.every=1000)
+}
+teardown() { run_teardown; }
+
+undisturbed() { # STEPS
+  run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$1" \
+    --set train.checkpoint.dir=undisturbed </dev/null
+}
+has_bits_of_undisturbed() { # STEPS
+  local file
+  file=step-$(printf %08d "$1").safetensors
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
+}
+member() { # I ARGS…
+  local i=$1
+  shift
+  worker "worker:$i" "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none --set train.checkpoint.dir=ck "$@"
+  PIDS[i]=$RUN
+}
+members() { # N ARGS…
+  local i n=$1
+  shift
+  PIDS=()
+  group_of "$n"
+  for ((i = n - 1; i >= 0; --i)); do member "$i" "$@"; done
+}
+killed() { # I
+  kill -KILL "${PIDS[$1]}"
+  ends "${PIDS[$1]}"
+}
+talks() { # I TEXT
+  RUN=${PIDS[$1]} until_talk "worker:$1" "$2"
+}
+reaches() { # I STEP
+  RUN=${PIDS[$1]} until_event "worker:$1" ".event == \"step\" and .step >= $2"
+}
+
+@test "elastic: a killed worker is done without, comes back, and the chief's place is taken" {
+  local args=(--workers 1:3 --set train.steps=20000)
+  undisturbed 20000
+  members 3 "${args[@]}"
+  reaches 0 500
+  killed 1
+  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  member 1 "${args[@]}"
+  talks 0 'generation 3 goes on at step [0-9]*: worker:0, worker:2, worker:1; with worker:1 anew$'
+  jq -es 'any(.[]; .event == "worker" and .task == "worker:1" and .state == "lost" and .step >= 500)' worker:0.events
+  killed 0
+  RUN=${PIDS[2]} until_event worker:2 '.event == "start" and .workers == 2 and .replicas == 4 and .adopted'
+  member 0 "${args[@]}"
+  talks 2 'generation 5 goes on at step [0-9]*: worker:2, worker:1, worker:0; with worker:0 anew$'
+  group_ends 0
+  [ "$(last worker:2 .step)" = 20000 ]
+  [ "$(jq -r .writer.generation ck/index.json)" = 5 ]
+  has_bits_of_undisturbed 20000
+}
+
+@test "elastic: who is asked to end hands over, the chief too; the last one saves, and all go on from that" {
+  local args=(--workers 1:3 --set train.steps=1000000)
+  members 3 "${args[@]}"
+  reaches 0 500
+  kill -TERM "${PIDS[1]}"
+  run_ends "${PIDS[1]}" 0
+  grep -q 'the others go on; the same command joins them again$' worker:1.talk
+  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  kill -TERM "${PIDS[0]}"
+  run_ends "${PIDS[0]}" 0
+  [ "$(last worker:0 .reason)" = '"left"' ]
+  RUN=${PIDS[2]} until_event worker:2 '.event == "start" and .workers == 1'
+  kill -TERM "${PIDS[2]}"
+  run_ends "${PIDS[2]}" 75
+  local saved
+  saved=$(last worker:2 .step)
+  [ -f "ck/step-$(printf %08d "$saved").safetensors" ]
+  PIDS=()
+  local i
+  for i in 2 1 0; do member "$i" --workers 1:3 --set "train.steps=$((saved + 100))"; done
+  group_ends 0
+  jq -es --argjson saved "$saved" 'any(.[]; .event == "start" and .step == $saved and .workers == 3)' worker:0.events
+  undisturbed "$((saved + 100))"
+  has_bits_of_undisturbed "$((saved + 100))"
+}
+
+@test "elastic: too few wait for others, and give up after --join with what is saved" {
+  local args=(--workers 2:3 --set train.steps=1000000)
+  members 3 "${args[@]}" --join 5s
+  RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
+  killed 1
+  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  killed 2
+  run_ends "${PIDS[0]}" 75
+  grep -q 'waited 5[.0-9a-z]* for worker:1, worker:2 to join$' worker:0.talk
+}
+
+@test "elastic: a frozen worker is lost after a while, and comes back as it thaws" {
+  local args=(--workers 1:2 --set train.steps=1000000)
+  members 2 "${args[@]}"
+  reaches 0 500
+  kill -STOP "${PIDS[1]}"
+  talks 0 'generation 2 goes on at step [0-9]*: worker:0; without worker:1$'
+  kill -CONT "${PIDS[1]}"
+  talks 0 'generation 3 goes on at step [0-9]*: worker:0, worker:1; with worker:1 anew$'
+  kill -TERM "${PIDS[1]}"
+  run_ends "${PIDS[1]}" 0
+  kill -TERM "${PIDS[0]}"
+  run_ends "${PIDS[0]}" 75
+  local saved
+  saved=$(last worker:0 .step)
+  undisturbed "$saved"
+  has_bits_of_undisturbed "$saved"
+}
+
+@test "elastic: random deaths, of the chief too and of two at once, leave the undisturbed run's bits" {
+  local seed round victim other args=(--workers 1:3 --set train.steps=20000)
+  undisturbed 20000
+  for seed in ${TFD_FAULT_SEEDS:-1}; do
+    RANDOM=$seed
+    rm -rf ck
+    members 3 "${args[@]}"
+    reaches 0 100
+    for ((round = 0; round < 6; ++round)); do
+      sleep "0.$((RANDOM % 900 + 100))"
+      victim=$((RANDOM % 3)) other=$(((victim + 1) % 3))
+      kill -0 "${PIDS[$victim]}" 2>/dev/null || continue # its training is done
+      killed "$victim"
+      if [ $((RANDOM % 3)) = 0 ] && kill -0 "${PIDS[$other]}" 2>/dev/null; then
+        sleep "0.0$((RANDOM % 90 + 10))"
+        killed "$other"
+        member "$other" "${args[@]}"
+      fi
+      member "$victim" "${args[@]}"
+    done
+    group_ends 0
+    has_bits_of_undisturbed 20000
+  done
+}
