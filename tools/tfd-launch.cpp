@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "cluster_option.hpp"
+#include "key_option.hpp"
 #include "launch/cluster.hpp"
+#include "launch/joint.hpp"
 #include "launch/session.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -21,6 +23,8 @@ using namespace tfd;
 
 struct Asked {
   tool_launch::ClusterChoice cluster{.join = std::chrono::minutes(10)};
+  tool_launch::JointChoice joint;
+  std::string nnodes;
   std::string output;
   std::string error_directory;
   bool no_prefix = false;
@@ -35,7 +39,7 @@ std::vector<cli::Option> options(Asked& a) {
   return {
       {.names = "-n,--tasks",
        .placeholder = "N",
-       .help = "Start N workers",
+       .help = "Start N workers; with --rendezvous, on each host",
        .target = &a.cluster.workers,
        .shown_default = "the tasks of the spec that are on this host, else 1",
        .least = 1,
@@ -44,14 +48,25 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "JOB=N,…",
        .help = "Start these tasks, such as chief=1,worker=2,evaluator=1",
        .target = &a.cluster.jobs},
-      cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n or --jobs is given"),
+      cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n, --jobs or --rendezvous is given"),
+      {.names = "--rendezvous",
+       .placeholder = "HOST:PORT",
+       .help = "Meet the tfd-launch of other hosts there, and start together; the one on HOST serves it",
+       .target = &a.joint.rendezvous},
+      {.names = "--nnodes",
+       .placeholder = "MIN[:MAX]",
+       .help =
+           "With --rendezvous, how many tfd-launch there are; with MIN:MAX all are started again when a task fails or "
+           "a host is lost or joins",
+       .target = &a.nnodes,
+       .shown_default = "1"},
       {.names = "--workers",
        .placeholder = "MIN[:MAX]",
        .help = "How many tasks with a rank the group needs; with MIN:MAX all are started again when one fails",
        .target = &a.workers},
       {.names = "--max-failures",
        .placeholder = "N",
-       .help = "With --workers MIN:MAX, give up after more failures than this in ten minutes",
+       .help = "With MIN:MAX, give up after more failures than this in ten minutes",
        .target = &a.max_failures,
        .shown_default = "3",
        .least = 0,
@@ -70,11 +85,31 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "End the tasks after this time",
        .target = &a.timeout,
        .shown_default = "none"},
-      {.names = "--join", .placeholder = "DUR", .help = "How long to wait for the spec", .target = &a.cluster.join},
+      {.names = "--join",
+       .placeholder = "DUR",
+       .help = "How long to wait for the spec, and for other hosts",
+       .target = &a.cluster.join},
+      {.names = "--settle",
+       .placeholder = "DUR",
+       .help = "With MIN:MAX, how long to wait for more hosts after the last one has come",
+       .target = &a.joint.settle},
+      {.names = "--silence",
+       .placeholder = "DUR",
+       .help = "How long a tfd-launch may be silent before it is lost",
+       .target = &a.joint.silence},
       {.names = "--grace",
        .placeholder = "DUR",
        .help = "How long tasks may take to end after a signal to tfd-launch before they are killed",
        .target = &a.grace},
+      {.names = "--advertise",
+       .placeholder = "ADDR",
+       .help = "With --rendezvous, the name or address by which other hosts reach this one",
+       .target = &a.joint.advertise,
+       .shown_default = "HOST itself, else the one that leads to HOST"},
+      key_option(a.joint.key_file),
+      {.names = "--insecure",
+       .help = "With --rendezvous, let other hosts connect without a key",
+       .target = &a.joint.insecure},
       {.names = "--fault",
        .placeholder = "'KIND JOB:I after DUR'",
        .help = "For tests, send a task a signal: kill, stop, cont or term, such as 'kill worker:1 after 5s'; may be "
@@ -83,7 +118,7 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
-/// --workers: MIN and MAX.
+/// --workers or --nnodes: MIN and MAX.
 struct Bounds {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -92,17 +127,25 @@ struct Bounds {
 
 Result<std::optional<Bounds>> parse_bounds(const Asked& asked) {
   constexpr std::int64_t kMost = 4096;
-  if (asked.workers.empty()) {
-    if (asked.max_failures) return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX");
+  if (!asked.workers.empty() && !asked.nnodes.empty())
+    return fail(Code::kUsage, "--nnodes and --workers exclude each other: one counts hosts, the other tasks");
+  const std::string option = asked.nnodes.empty() ? "--workers" : "--nnodes";
+  const std::string& text = asked.nnodes.empty() ? asked.workers : asked.nnodes;
+  const auto check_failures = [&](bool is_elastic) -> Result<void> {
+    if (is_elastic || !asked.max_failures) return {};
+    return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX{}",
+                asked.joint.rendezvous.empty() ? "" : " or --nnodes MIN:MAX");
+  };
+  if (text.empty()) {
+    TFD_TRY(check_failures(false));
     return std::nullopt;
   }
-  const std::vector<std::string> ends = split(asked.workers, ':');
-  if (ends.size() > 2) return fail(Code::kUsage, "--workers: '{}' is not MIN or MIN:MAX", printable(asked.workers));
+  const std::vector<std::string> ends = split(text, ':');
+  if (ends.size() > 2) return fail(Code::kUsage, "{}: '{}' is not MIN or MIN:MAX", option, printable(text));
   Bounds bounds{.is_elastic = ends.size() == 2};
-  bounds.least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, kMost), "--workers"));
-  bounds.most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), bounds.least, kMost), "--workers"));
-  if (asked.max_failures && !bounds.is_elastic)
-    return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX");
+  bounds.least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, kMost), option));
+  bounds.most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), bounds.least, kMost), option));
+  TFD_TRY(check_failures(bounds.is_elastic));
   return bounds;
 }
 
@@ -127,9 +170,50 @@ Result<void> make_directory(const std::string& path) {
   return {};
 }
 
-Result<int> run(const Asked& asked, cli::Io& io) {
-  if (io.command.empty()) return fail(Code::kUsage, "a command is missing: -- CMD [ARG…]");
-  const auto bounds = TFD_TRY(parse_bounds(asked));
+/// What both ways to run have in common.
+tool_launch::SessionOptions session_options(const Asked& asked, cli::Io& io) {
+  tool_launch::SessionOptions options{
+      .prefixed = !asked.no_prefix, .error_directory = asked.error_directory, .timeout = asked.timeout};
+  options.group.command = io.command;
+  options.group.output_directory = asked.output;
+  options.group.grace = asked.grace;
+  options.group.log = io.log.for_room("launch");
+  return options;
+}
+
+constexpr int kMaxFailures = 3;
+
+/// With the launchers of other hosts.
+Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
+  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty())
+    return fail(Code::kUsage,
+                "--rendezvous: the tasks are -n workers on each host; --jobs and --cluster can't be given");
+  tool_launch::JointChoice choice = asked.joint;
+  choice.join = asked.cluster.join;
+  choice.tasks = static_cast<int>(asked.cluster.workers.value_or(1));
+  choice.workers = asked.workers;
+  choice.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
+  if (bounds)
+    choice.bounds = {.least = static_cast<int>(bounds->least),
+                     .most = static_cast<int>(bounds->most),
+                     .counts_tasks = !asked.workers.empty(),
+                     .is_elastic = bounds->is_elastic};
+  if (choice.bounds.counts_tasks && choice.tasks > choice.bounds.most)
+    return fail(Code::kUsage, "--workers {}: this host alone has {}", asked.workers,
+                counted(static_cast<std::uint64_t>(choice.tasks), "task"));
+  choice.same = {{"--nnodes", asked.nnodes},
+                 {"--workers", asked.workers},
+                 {"--max-failures", asked.max_failures ? std::to_string(*asked.max_failures) : ""}};
+  tool_launch::SessionOptions options = session_options(asked, io);
+  for (const std::string& text : asked.faults)
+    options.faults.push_back(TFD_TRY(cli::as_usage(launch::parse_fault(text), "--fault")));
+  options.joint = TFD_TRY(tool_launch::make_joint(choice, io));
+  if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
+  return tool_launch::run_session(std::move(options), {}, io);
+}
+
+/// This host alone.
+Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
   tool_launch::ClusterChoice choice = asked.cluster;
   if (bounds) choice.fallback = static_cast<int>(bounds->most);
   auto config = TFD_TRY(tool_launch::find_cluster(choice, io));
@@ -143,17 +227,19 @@ Result<int> run(const Asked& asked, cli::Io& io) {
   for (launch::Member& member : members.here)
     if (member.has_rank) member.environment.set("TFD_WORKERS", bounds ? asked.workers : std::to_string(members.ranks));
   if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
-  const auto faults = TFD_TRY(parse_faults(asked, members));
-  tool_launch::SessionOptions options{.prefixed = !asked.no_prefix,
-                                      .error_directory = asked.error_directory,
-                                      .timeout = asked.timeout,
-                                      .faults = faults};
-  options.group.command = io.command;
-  options.group.output_directory = asked.output;
-  options.group.grace = asked.grace;
-  if (bounds && bounds->is_elastic) options.group.max_failures = static_cast<int>(asked.max_failures.value_or(3));
-  options.group.log = io.log.for_room("launch");
+  tool_launch::SessionOptions options = session_options(asked, io);
+  options.faults = TFD_TRY(parse_faults(asked, members));
+  if (bounds && bounds->is_elastic)
+    options.group.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
   return tool_launch::run_session(std::move(options), std::move(members), io);
+}
+
+Result<int> run(const Asked& asked, cli::Io& io) {
+  if (io.command.empty()) return fail(Code::kUsage, "a command is missing: -- CMD [ARG…]");
+  if (asked.joint.rendezvous.empty() && !asked.nnodes.empty())
+    return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
+  const auto bounds = TFD_TRY(parse_bounds(asked));
+  return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);
 }
 
 }  // namespace
@@ -167,11 +253,13 @@ int main(int argc, char** argv) {
        .examples = {{"tfd-launch -n 4 -- python train.py",
                      "four processes that find each other: torch, JAX, TensorFlow"},
                     {"tfd-launch --jobs chief=1,worker=2 --output logs -- ./train", "output in files, one per task"},
-                    {"tfd-resolve slurm | tfd-launch -- ./train", "this host's tasks of a spec"}},
+                    {"tfd-launch --rendezvous h1:29400 --nnodes 2 -n 4 -- python train.py",
+                     "the same on h1 and h2: eight processes"}},
        .takes_command = true,
        .ignores_sigpipe = true,
        .group = "cluster",
        .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"},
+                       key_variable(),
                        {"PJRT_NPROC", "XLA's threads in each task; else the processors divided by the tasks"},
                        {"TMPDIR", "Where tasks write about their errors, without --error-dir"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},

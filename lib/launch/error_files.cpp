@@ -98,9 +98,12 @@ std::string file_name_of(const cluster::TaskId& task) { return fmt::format("{}-{
 std::string describe_end(const process::ExitStatus& status) {
   if (!status.is_known) return "ended, and its exit code is lost";
   if (status.signal == 0) return fmt::format("exited with {}", status.code);
-  const char* name = ::sigabbrev_np(status.signal);
-  return name == nullptr ? fmt::format("was killed by signal {}", status.signal)
-                         : fmt::format("was killed by SIG{}", name);
+  return fmt::format("was killed by {}", signal_name(status.signal));
+}
+
+std::string signal_name(int number) {
+  const char* name = ::sigabbrev_np(number);
+  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
 }  // namespace tfd::launch

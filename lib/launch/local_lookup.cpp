@@ -15,6 +15,7 @@
 
 #include "tfd/base/environment.hpp"
 #include "tfd/launch/placement.hpp"
+#include "tfd/process/fd.hpp"
 
 namespace tfd::launch {
 namespace {
@@ -68,6 +69,25 @@ bool is_loopback_text(const std::string& address) { return address == "::1" || a
 bool is_wildcard(const std::string& address) { return address == "0.0.0.0" || address == "::"; }
 
 }  // namespace
+
+Result<std::string> address_towards(const cluster::Address& there) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* list = nullptr;
+  const std::string shown = cluster::format_address(there);
+  const int error = ::getaddrinfo(there.host.c_str(), std::to_string(there.port).c_str(), &hints, &list);
+  if (error != 0) return fail(Code::kUnavailable, "{} can't be resolved: {}", shown, ::gai_strerror(error));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, ::freeaddrinfo);
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    const process::Fd fd(::socket(entry->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd || ::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) != 0) continue;  // sets the route alone
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (std::string text = numeric(reinterpret_cast<const sockaddr*>(&own)); !text.empty()) return text;
+  }
+  return fail(Code::kUnavailable, "there is no route to {}", shown);
+}
 
 Result<LocalLookup> make_local_lookup() {
   return [addresses = TFD_TRY(interface_addresses()),

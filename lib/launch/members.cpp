@@ -68,9 +68,18 @@ Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& l
     members.reserved.push_back(std::move(listener));
   }
   for (const cluster::Task& task : config.cluster.tasks()) members.ranks += has_rank(task.id) ? 1 : 0;
-  for (const Placed& task : placed) {
-    Environment environment = TFD_TRY(told(config, task.id, base));
-    members.here.push_back({task.id, has_rank(task.id), std::move(environment)});
+  std::vector<cluster::TaskId> here;
+  for (const Placed& task : placed) here.push_back(task.id);
+  members.here = TFD_TRY(describe_members(config, here, base));
+  return members;
+}
+
+Result<std::vector<Member>> describe_members(const cluster::ClusterConfig& config,
+                                             const std::vector<cluster::TaskId>& here, const Environment& base) {
+  std::vector<Member> members;
+  for (const cluster::TaskId& id : here) {
+    Environment environment = TFD_TRY(told(config, id, base));
+    members.push_back({id, has_rank(id), std::move(environment)});
   }
   return members;
 }

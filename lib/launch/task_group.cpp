@@ -80,13 +80,15 @@ TaskGroup::~TaskGroup() {
 Result<void> TaskGroup::start() {
   TFD_TRY(process::adopt_orphans());
   if (options_.max_failures && !restarts_) restarts_.emplace(*options_.max_failures, Clock::now());
-  for (const auto& task : tasks_) {
-    auto started = start_task(*task);
-    if (started) continue;
-    kill();
-    check_end();
-    return started;
-  }
+  auto started = start_all();
+  if (started) return {};
+  kill();
+  check_end();
+  return started;
+}
+
+Result<void> TaskGroup::start_all() {
+  for (const auto& task : tasks_) TFD_TRY(start_task(*task));
   return {};
 }
 
@@ -142,7 +144,15 @@ TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status
   return failure;
 }
 
+/// "worker:1 exited with 7: no such shard".
+std::string TaskGroup::line_of(const Failure& failure) {
+  std::string line = fmt::format("{} {}", failure.task->name, describe_end(failure.status));
+  return failure.message.empty() ? line : line + ": " + failure.message;
+}
+
 void TaskGroup::on_failure(Failure failure) {
+  if (options_.on_failure)
+    return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time});
   if (ending_) {
     // Where a signal asked for the end, the first to fail isn't ended by us.
     if (cause_ || asked_signal_ == 0) return;
@@ -162,8 +172,7 @@ void TaskGroup::on_failure(Failure failure) {
 void TaskGroup::decide() {
   loop_.cancel(std::exchange(decide_timer_, 0));
   if (ending_) return;
-  std::string line = fmt::format("{} {}", cause_->task->name, describe_end(cause_->status));
-  if (!cause_->message.empty()) line += ": " + cause_->message;
+  std::string line = line_of(*cause_);
   if (restarts_) {
     const bool counts = !Restarts::is_preemption(cause_->status);
     if (const auto wait = restarts_->on_failure(Clock::now(), counts)) return start_again_later(line, *wait, counts);
@@ -185,7 +194,7 @@ void TaskGroup::start_again_later(const std::string& failure, Duration wait, boo
   end_all(SIGTERM, options_.stop_grace);
 }
 
-void TaskGroup::start_again() {
+void TaskGroup::restart() {
   restart_at_.reset();
   restart_timer_ = 0;
   cause_.reset();
@@ -196,6 +205,27 @@ void TaskGroup::start_again() {
   if (started) return;
   say_(started.error().message);
   conclude({.code = process::exit_code_of_start_error(started.error())});
+}
+
+void TaskGroup::start_again(int generation, std::vector<Member> members) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    auto task = std::make_unique<Task>(std::move(members[i]));
+    if (i < tasks_.size()) {
+      task->starts = tasks_[i]->starts;
+      tasks_[i] = std::move(task);
+    } else {
+      tasks_.push_back(std::move(task));
+    }
+  }
+  generation_ = generation;
+  ending_ = idle_ = false;
+  earliest_.reset();
+  const auto started = start_all();
+  if (started) return;
+  const int code = process::exit_code_of_start_error(started.error());
+  options_.on_failure({tasks_.front()->name, {.code = code}, started.error().message, "", wall_seconds()});
+  kill();
+  check_end();
 }
 
 void TaskGroup::signal(const cluster::TaskId& task, int number) {
@@ -221,7 +251,7 @@ void TaskGroup::end_all(int number, Duration grace) {
 
 void TaskGroup::stop(int number) {
   ++stops_;
-  if (ended_) return;
+  if (ended_ || (options_.on_idle && idle_)) return;
   if (restart_at_) {  // all are ending, or have ended
     restart_at_.reset();
     loop_.cancel(restart_timer_);
@@ -286,11 +316,15 @@ void TaskGroup::check_end() {
 /// Nothing runs any more.
 void TaskGroup::conclude() {
   loop_.cancel(kill_timer_);
+  if (options_.on_idle) {
+    if (!std::exchange(idle_, true)) options_.on_idle(generation_);
+    return;
+  }
   if (cause_ && earliest_ && earliest_->task != cause_->task && !earliest_->message.empty())
     say_(fmt::format("{} failed before that: {}", earliest_->task->name, earliest_->message));
   earliest_.reset();  // it is said once
   if (restart_at_) {
-    if (restart_timer_ == 0) restart_timer_ = loop_.at(*restart_at_, [this] { start_again(); });
+    if (restart_timer_ == 0) restart_timer_ = loop_.at(*restart_at_, [this] { restart(); });
     return;
   }
   if (expired_) return conclude({.code = kTryAgain});

@@ -51,3 +51,54 @@ exist() {
   for file in "$@"; do [ -e "$file" ] || return 1; done
 }
 ended() { ! kill -0 "$1" 2>/dev/null || grep -qs '^State:.Z' "/proc/$1/status"; } # PID
+
+# Launchers of several hosts, each with an address of loopback of its own. PORT is where they meet.
+hosts_setup() {
+  PORT=$(python3 -c 'import random, socket
+while True:
+    s = socket.socket()
+    try:
+        s.bind(("", random.randrange(10000, 32768)))
+        break
+    except OSError:
+        pass
+print(s.getsockname()[1])')
+  export TFD_KEY_FILE=none
+  HOSTS=()
+}
+# The launcher of host I, in the background; its output in out.I and err.I. Host 0 holds the rendezvous.
+host() { # I ARGS…
+  local i=$1
+  shift
+  env --default-signal=INT,QUIT tfd-launch --rendezvous "127.0.0.1:$PORT" --advertise "127.0.0.$((i + 1))" "$@" \
+    >"out.$i" 2>"err.$i" 3>&- &
+  HOSTS[i]=$!
+  [ "$i" != 0 ] || until_true is_held "${HOSTS[0]}"
+}
+is_held() { listens "$PORT" || ended "$1"; } # PID
+# Somebody else listens at PORT, so that no launcher can hold the rendezvous there; OTHER is its process.
+port_is_taken() {
+  python3 -c 'import socket, sys, time
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+time.sleep(60)' "$PORT" 3>&- &
+  OTHER=$!
+  until_true listens "$PORT"
+}
+port_is_free() {
+  kill "$OTHER"
+  wait "$OTHER" || true
+}
+listens() { grep -q ":$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp; } # PORT
+hosts_end() { # CODE…, of each host
+  local i=0 code expected
+  for expected in "$@"; do
+    code=0
+    wait "${HOSTS[i]}" || code=$?
+    [ "$code" = "$expected" ] || { echo "host $i: exit code $code, not $expected: $(cat "err.$i")"; return 1; }
+    i=$((i + 1))
+  done
+}
+hosts_teardown() {
+  [ ${#HOSTS[@]} = 0 ] || kill -KILL "${HOSTS[@]}" 2>/dev/null || true
+  launch_teardown
+}

@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The life of a tfd-launch: start the tasks, pass on output and signals, and end as they do. Thread rule: main thread;
-// the process has no other.
+// The life of a tfd-launch: start the tasks, pass on output and signals, and end as they do. With launchers of other
+// hosts it does what they agree on. Thread rule: main thread; only a rendezvous has others.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +13,16 @@
 #include "tfd/launch/members.hpp"
 #include "tfd/launch/task_group.hpp"
 #include "tfd/process/signals.hpp"
+#include "tfd/rendezvous/rendezvous.hpp"
 
 namespace tfd::tool_launch {
+
+/// Where launchers of other hosts take part.
+struct JointOptions {
+  rendezvous::RendezvousOptions rendezvous;  // without its callbacks but `bring`
+  int tasks = 1;                             // of this host
+  std::function<Result<std::vector<launch::Member>>(const rendezvous::Plan&)> members = {};
+};
 
 struct SessionOptions {
   launch::TaskGroupOptions group;
@@ -21,9 +30,11 @@ struct SessionOptions {
   std::string error_directory = {};
   std::optional<Duration> timeout = {};
   std::vector<launch::Fault> faults = {};
+  std::optional<JointOptions> joint = {};
 };
 
-/// Runs the tasks to their end. Ends this process by the signal that ended them, if it was sent to us.
+/// Runs the tasks to their end; those of `joint`, if there are others, once all have met. Ends this process by the
+/// signal that ended them, if it was sent to us.
 Result<int> run_session(SessionOptions options, launch::Members members, cli::Io& io);
 
 }  // namespace tfd::tool_launch

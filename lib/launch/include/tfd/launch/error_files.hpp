@@ -55,5 +55,7 @@ class ErrorFiles {
 std::string file_name_of(const cluster::TaskId& task);
 /// "exited with 7", "was killed by SIGKILL".
 std::string describe_end(const process::ExitStatus& status);
+/// "SIGTERM"; "signal 40" for one without a name.
+std::string signal_name(int number);
 
 }  // namespace tfd::launch

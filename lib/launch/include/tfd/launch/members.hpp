@@ -30,4 +30,8 @@ struct Members {
 /// for a job whose name no file can have, and where rank 0's port isn't known.
 Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& lookup, const Environment& base);
 
+/// The same for a cluster whose ports are all known, of which `here` are this host's tasks. kInvalidArgument as above.
+Result<std::vector<Member>> describe_members(const cluster::ClusterConfig& config,
+                                             const std::vector<cluster::TaskId>& here, const Environment& base);
+
 }  // namespace tfd::launch

@@ -17,6 +17,10 @@ using LocalLookup = std::function<std::optional<std::string>(const std::string& 
 /// only to loopback (Debian's 127.0.1.1) is bound to all interfaces, for others reach it from outside.
 Result<LocalLookup> make_local_lookup();
 
+/// The numeric address of this host from which it reaches `there`. Nothing is sent. kUnavailable where the name service
+/// or the routes don't know it.
+Result<std::string> address_towards(const cluster::Address& there);
+
 struct Placed {
   cluster::TaskId id;
   cluster::Address bind;  // numeric host; port 0: any

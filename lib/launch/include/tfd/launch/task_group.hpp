@@ -5,6 +5,8 @@
 // task that failed first is the cause; its exit code is the group's, unless all are started again. Unlike a Supervisor
 // it doesn't wait for readiness and knows nothing about what the command does. Thread rule: lives on the thread that
 // turns its EventLoop; that thread must live as long as the tasks.
+#include <signal.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +23,15 @@
 
 namespace tfd::launch {
 
+/// A task that failed, for those who decide about tasks of several hosts.
+struct TaskFailure {
+  std::string task;
+  process::ExitStatus status;
+  std::string line;   // "worker:1 exited with 7: no such shard"
+  std::string cause;  // what the task itself stated, "no such shard"
+  double time = 0;    // in seconds since 1970
+};
+
 struct TaskGroupOptions {
   std::vector<std::string> command;
   std::string output_directory = {};               // its files get the tasks' output, instead of the relay
@@ -28,6 +39,10 @@ struct TaskGroupOptions {
   Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
   std::optional<int> max_failures = {};            // so often all are started again; none: a failure ends the group
   Log log = {};                                    // starts and ends, as info
+  /// Where the group has tasks on other hosts, too, others decide: they are told of each failure, and when no task runs
+  /// any more, and call halt() and start_again(). Either both are set or none is.
+  std::function<void(const TaskFailure&)> on_failure = {};
+  std::function<void(int generation)> on_idle = {};
 };
 
 /// Exit code of the whole, and the signal to end by if that is what the tasks died of.
@@ -47,6 +62,11 @@ class TaskGroup {
 
   /// Errors of Child::start, after which nothing runs.
   Result<void> start();
+  /// Ends all, with SIGTERM, because others decided so.
+  void halt() { end_all(SIGTERM, options_.stop_grace); }
+  /// Starts these tasks, in place of those that ran before, all of which have ended. The first call starts the group;
+  /// a task that can't be started is told as a failure.
+  void start_again(int generation, std::vector<Member> members);
   /// Passes a signal on to all tasks, and changes nothing else.
   void signal(int number);
   /// The same for a signal that asks for the end: SIGKILL follows after the grace, or with the third such signal, or
@@ -60,6 +80,8 @@ class TaskGroup {
   void kill();
   bool ended() const { return ended_; }
   GroupEnd end() const { return end_; }
+  /// Where others decide: no task runs.
+  bool is_idle() const { return idle_; }
   /// Names of the tasks that run.
   std::vector<std::string> running() const;
 
@@ -71,13 +93,15 @@ class TaskGroup {
     std::string message;  // of the task's own file
     double time;
   };
+  static std::string line_of(const Failure& failure);
+  Result<void> start_all();
   Result<void> start_task(Task& task);
   void on_exit(Task& task);
   void on_failure(Failure failure);
   void decide();
   void start_again_later(const std::string& failure, Duration wait, bool counts);
-  void start_again();
   Failure note(Task& task, const process::ExitStatus& status);
+  void restart();
   void end_all(int number, Duration grace);
   void check_end();
   void leave_behind();
@@ -98,6 +122,7 @@ class TaskGroup {
   GroupEnd end_;
   bool ending_ = false;
   bool ended_ = false;
+  bool idle_ = true;  // where others decide: on_idle was called, or nothing has been started
   bool expired_ = false;
   bool cut_short_ = false;  // a signal came between a failure and the next start
   int stops_ = 0;           // signals that asked for the end

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/rendezvous/agreement.hpp"
+
+#include <algorithm>
+
+#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/launch/error_files.hpp"
+#include "tfd/process/child.hpp"
+
+namespace tfd::rendezvous {
+namespace {
+
+constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
+constexpr int kTryAgain = 75;
+constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one itself to be seen
+constexpr int kLongestSettling = 3;                    // times the settling time
+
+/// "worker:2 and worker:3".
+std::string names_of_tasks(int first, std::size_t tasks) {
+  std::vector<std::string> names;
+  if (tasks > 3)
+    names = {fmt::format("worker:{}", first), fmt::format("{} more", tasks - 1)};
+  else
+    for (std::size_t i = 0; i < tasks; ++i) names.push_back(fmt::format("worker:{}", first + static_cast<int>(i)));
+  return join_words(names);
+}
+
+}  // namespace
+
+std::string shown_wait(Duration waited) {
+  if (waited < std::chrono::seconds(1)) return format_duration(std::chrono::floor<std::chrono::milliseconds>(waited));
+  return format_duration(std::chrono::floor<std::chrono::seconds>(waited));
+}
+
+Agreement::Agreement(AgreementOptions options, Clock::time_point now)
+    : options_(options),
+      restarts_(options.max_failures, now),
+      gathering_since_(now),
+      last_change_(now),
+      last_report_(now) {}
+
+int Agreement::count() const {
+  std::size_t tasks = 0;
+  for (const auto& [id, launcher] : launchers_) tasks += launcher.joining.addresses.size();
+  return static_cast<int>(options_.bounds.counts_tasks ? tasks : launchers_.size());
+}
+
+Result<void> Agreement::check_same(const Joining& joining) const {
+  if (launchers_.empty()) return {};
+  const Joining& first = launchers_.begin()->second.joining;
+  for (std::size_t i = 0; i < std::max(first.same.size(), joining.same.size()); ++i) {
+    const bool has_both = i < first.same.size() && i < joining.same.size();
+    if (has_both && first.same[i] == joining.same[i]) continue;
+    if (!has_both || first.same[i].first != joining.same[i].first)
+      return fail(Code::kFailedPrecondition, "{} and {} have different versions of tfd", printable(first.host),
+                  printable(joining.host));
+    const auto shown = [](const std::string& value) { return value.empty() ? std::string("none") : printable(value); };
+    return fail(Code::kFailedPrecondition, "the launchers differ in {}: {} has {}, {} has {}", first.same[i].first,
+                printable(first.host), shown(first.same[i].second), printable(joining.host),
+                shown(joining.same[i].second));
+  }
+  return {};
+}
+
+Result<void> Agreement::check_room(const Joining& joining) const {
+  const int more = options_.bounds.counts_tasks ? static_cast<int>(joining.addresses.size()) : 1;
+  if (phase_ == Phase::kOver || (phase_ == Phase::kEnding && !starts_again_))
+    return fail(Code::kFailedPrecondition, "the group is ending: {} comes too late", printable(joining.host));
+  if (phase_ != Phase::kGathering && !options_.bounds.is_elastic)
+    return fail(Code::kFailedPrecondition, "the group has started without {}, and takes nobody else without MIN:MAX",
+                printable(joining.host));
+  if (count() + more > options_.bounds.most)
+    return fail(
+        Code::kFailedPrecondition, "{} is too many: the group has {} of at most {}", printable(joining.host), count(),
+        counted(static_cast<std::uint64_t>(options_.bounds.most), options_.bounds.counts_tasks ? "task" : "launcher"));
+  return {};
+}
+
+Result<void> Agreement::join(LauncherId id, Joining joining, Clock::time_point now) {
+  if (launchers_.contains(id)) return {};  // it asks again, for it didn't get the answer
+  TFD_TRY(check_same(joining));
+  TFD_TRY(check_room(joining));
+  int place = 0;
+  while (std::ranges::any_of(launchers_, [&](const auto& one) { return one.second.place == place; })) ++place;
+  const std::string host = printable(joining.host);
+  launchers_.emplace(id, Launcher{.joining = std::move(joining), .place = place});
+  has_changed_ = true;
+  last_change_ = now;
+  if (phase_ == Phase::kRunning) {
+    starts_again_ = true;
+    halt(fmt::format("{} joins; starting all again", host));
+  }
+  check_end(now);
+  tick(now);
+  return {};
+}
+
+void Agreement::lose(LauncherId id, const std::string& why, Clock::time_point now) {
+  const auto found = launchers_.find(id);
+  if (found == launchers_.end()) return;
+  const Launcher gone = std::move(found->second);
+  launchers_.erase(found);
+  has_changed_ = true;
+  last_change_ = now;
+  if (phase_ == Phase::kRunning) {
+    cause_ = Report{.line = fmt::format("the launcher of {} is lost ({}), and {} with it", printable(gone.joining.host),
+                                        printable(why), names_of_tasks(gone.first_rank, gone.joining.addresses.size())),
+                    .code = kOthersLoss};
+    cause_at_ = id;
+    decide(now);
+  }
+  check_end(now);
+  tick(now);
+}
+
+void Agreement::report(LauncherId id, const Report& report, Clock::time_point now) {
+  const auto found = launchers_.find(id);
+  if (found == launchers_.end() || phase_ == Phase::kOver) return;
+  const bool is_current = report.generation == generation_ - 1;
+  switch (report.kind) {
+    case Report::Kind::kFailed:
+      if (is_current) on_failure(id, report, now);
+      break;
+    case Report::Kind::kIdle:
+      if (is_current) found->second.is_idle = true;
+      break;
+    case Report::Kind::kStop:
+      on_stop(id, report, now);
+      break;
+    case Report::Kind::kExpired:
+      if (phase_ == Phase::kEnding && !starts_again_) break;
+      has_expired_ = true;
+      halt(report.line);
+      starts_again_ = false;
+      break;
+  }
+  check_end(now);
+}
+
+void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_point now) {
+  std::optional<Report>& earliest = launchers_.at(id).earliest;
+  if (!earliest || failure.time < earliest->time) earliest = failure;
+  if (phase_ == Phase::kEnding) {
+    // Where a signal asked for the end, the first to fail isn't ended by us.
+    if (cause_ || asked_signal_ == 0) return;
+    cause_ = failure;
+    cause_at_ = id;
+    if (failure.signal != asked_signal_) send_all({.kind = Command::Kind::kSay, .line = failure.line});
+    return;
+  }
+  if (phase_ != Phase::kRunning) return;
+  // None of those who end because another one is lost is the cause, though one may be seen first.
+  const bool is_consequence = failure.code == kOthersLoss;
+  if (!cause_ || !is_consequence) {
+    cause_ = failure;
+    cause_at_ = id;
+  }
+  if (!is_consequence) return decide(now);
+  if (!decide_at_) decide_at_ = now + kCauseDelay;
+}
+
+void Agreement::on_stop(LauncherId id, const Report& stop, Clock::time_point now) {
+  if (stop.count <= stops_) return;
+  stops_ = stop.count;
+  if (asked_signal_ == 0) asked_signal_ = stop.signal;
+  if (phase_ == Phase::kGathering || starts_again_) is_cut_short_ = true;
+  starts_again_ = false;
+  const Command command{
+      .kind = Command::Kind::kStop,
+      .line = fmt::format("{} at {}", launch::signal_name(stop.signal), printable(launchers_.at(id).joining.host)),
+      .signal = stop.signal,
+      .count = stop.count};
+  for (const auto& [other, launcher] : launchers_)
+    if (other != id) commands_.emplace_back(other, command);
+  phase_ = Phase::kEnding;
+  decide_at_.reset();
+  check_end(now);
+}
+
+/// The cause is known: the others are ended.
+void Agreement::decide(Clock::time_point now) {
+  decide_at_.reset();
+  std::string line = cause_->line;
+  if (options_.bounds.is_elastic) {
+    const process::ExitStatus status{.code = cause_->code, .signal = cause_->signal};
+    const bool counts = !launch::Restarts::is_preemption(status);
+    if (const auto wait = restarts_.on_failure(now, counts)) {
+      not_before_ = now + *wait;
+      starts_again_ = true;
+      return halt(fmt::format("{}; starting all again in {} ({})", line, format_duration(*wait),
+                              counts ? fmt::format("failure {}, at most {}", restarts_.count(), restarts_.most())
+                                     : std::string("a preemption, no failure")));
+    }
+    const std::string count = counted(static_cast<std::uint64_t>(restarts_.count()), "failure");
+    line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(launch::Restarts::kWindow),
+                        restarts_.count() == 1 ? "is" : "are", restarts_.most());
+  }
+  halt(line);
+}
+
+void Agreement::halt(const std::string& line) {
+  phase_ = Phase::kEnding;
+  send_all({.kind = Command::Kind::kHalt, .line = line});
+}
+
+/// Goes on once no task runs any more.
+void Agreement::check_end(Clock::time_point now) {
+  if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
+  if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
+  if (decide_at_) decide(now);
+  if (cause_ && !cause_->task.empty() && launchers_.contains(cause_at_)) {
+    // Clocks of two hosts aren't compared.
+    const auto& earliest = launchers_.at(cause_at_).earliest;
+    if (earliest && earliest->task != cause_->task && !earliest->cause.empty())
+      send_all({.kind = Command::Kind::kSay,
+                .line = fmt::format("{} failed before that: {}", earliest->task, earliest->cause)});
+  }
+  if (starts_again_) return gather(now);
+  if (has_expired_) return end(kTryAgain, 0, "");
+  if (is_cut_short_) return end(128 + asked_signal_, asked_signal_, "");
+  if (!cause_) return end(0, 0, "");
+  const bool by_signal = asked_signal_ != 0 && cause_->signal == asked_signal_;
+  end(cause_->code, by_signal ? asked_signal_ : 0, "");
+}
+
+void Agreement::gather(Clock::time_point now) {
+  phase_ = Phase::kGathering;
+  starts_again_ = false;
+  cause_.reset();
+  gathering_since_ = last_report_ = now;
+  enough_since_.reset();
+  tick(now);
+}
+
+/// When those who are there start: at once if nobody else can come, or nobody has come or gone.
+std::optional<Clock::time_point> Agreement::start_time() const {
+  if (!enough_since_) return std::nullopt;
+  Clock::time_point when = *enough_since_;
+  if (has_changed_ && count() < options_.bounds.most)
+    when = std::min(last_change_ + options_.settle, *enough_since_ + kLongestSettling * options_.settle);
+  return not_before_ ? std::max(when, *not_before_) : when;
+}
+
+/// "1 more launcher; 10.0.0.1 and 10.0.0.2 are here".
+std::string Agreement::missing(Clock::time_point now) const {
+  std::vector<std::string> hosts;
+  for (const auto& [id, launcher] : launchers_) hosts.push_back(printable(launcher.joining.host));
+  const auto more = static_cast<std::uint64_t>(options_.bounds.least - count());
+  return fmt::format("{}{}; {} {} here ({} so far)", options_.bounds.counts_tasks ? "launchers with " : "",
+                     options_.bounds.counts_tasks ? counted(more, "more task") : counted(more, "more launcher"),
+                     hosts.empty() ? "nobody" : join_words(hosts), hosts.size() < 2 ? "is" : "are",
+                     shown_wait(now - gathering_since_));
+}
+
+void Agreement::tick(Clock::time_point now) {
+  if (decide_at_ && now >= *decide_at_ && phase_ == Phase::kRunning) {
+    decide(now);
+    check_end(now);
+  }
+  if (phase_ != Phase::kGathering) return;
+  const bool is_enough = count() >= options_.bounds.least;
+  if (!is_enough)
+    enough_since_.reset();
+  else if (!enough_since_)
+    enough_since_ = now;
+  if (const auto when = start_time(); when && now >= *when) return start();
+  if (is_enough) return;
+  if (now - gathering_since_ >= options_.join)
+    return end(kTryAgain, 0, fmt::format("gave up waiting for {} (--join)", missing(now)));
+  if (now - last_report_ < options_.report) return;
+  last_report_ = now;
+  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+}
+
+Clock::time_point Agreement::next() const {
+  if (phase_ == Phase::kRunning) return decide_at_.value_or(Clock::time_point::max());
+  if (phase_ != Phase::kGathering) return Clock::time_point::max();
+  if (const auto when = start_time()) return *when;
+  return std::min(last_report_ + options_.report, gathering_since_ + options_.join);
+}
+
+void Agreement::start() {
+  std::vector<std::pair<int, LauncherId>> in_order;
+  for (const auto& [id, launcher] : launchers_) in_order.emplace_back(launcher.place, id);
+  std::ranges::sort(in_order);
+  Plan plan{.generation = generation_, .nodes = {}};
+  int rank = 0;
+  for (const auto& [place, id] : in_order) {
+    Launcher& launcher = launchers_.at(id);
+    launcher.is_idle = false;
+    launcher.first_rank = rank;
+    launcher.earliest.reset();
+    rank += static_cast<int>(launcher.joining.addresses.size());
+    plan.nodes.push_back(launcher.joining.addresses);
+  }
+  for (const auto& [place, id] : in_order) {
+    commands_.emplace_back(id, Command{.kind = Command::Kind::kStart, .plan = plan});
+    ++plan.node;
+  }
+  phase_ = Phase::kRunning;
+  ++generation_;
+  has_changed_ = false;
+  not_before_.reset();
+}
+
+void Agreement::end(int code, int signal, const std::string& line) {
+  phase_ = Phase::kOver;
+  send_all({.kind = Command::Kind::kEnd, .line = line, .code = code, .signal = signal});
+}
+
+void Agreement::send_all(const Command& command) {
+  for (const auto& [id, launcher] : launchers_) commands_.emplace_back(id, command);
+}
+
+}  // namespace tfd::rendezvous

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A launcher that asks the one that holds the rendezvous.
+#include <algorithm>
+#include <string_view>
+
+#include "sides.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::rendezvous {
+namespace {
+
+constexpr Duration kNamedAfter = std::chrono::seconds(3);  // of silence
+constexpr Duration kByeTime = std::chrono::seconds(2);
+
+class Guest final : public Rendezvous {
+ public:
+  Guest(process::EventLoop& loop, RendezvousOptions options)
+      : loop_(loop), options_(std::move(options)), since_(Clock::now()) {}
+
+  ~Guest() override {
+    loop_.cancel(report_timer_);
+    endpoint_.reset();  // after this no callback runs
+  }
+
+  Result<void> open() {
+    inbox_ = TFD_TRY(Inbox::make(loop_));
+    transport::EndpointOptions options = endpoint_options(options_);
+    options.name = "launcher";
+    options.heartbeat_timeout = kNamedAfter;
+    options.on_peer = [this](const transport::PeerEvent& event) { inbox_->post([this, event] { on_peer(event); }); };
+    endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)));
+    const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
+    peer_ = endpoint_->add_peer("rendezvous", cluster::format_address(options_.at), {.patience = patience});
+    report_later();
+    return {};
+  }
+
+  void report(const Report& report) override {
+    request(Kind::kReport, format_report(report), Deadline::never(), [this](const Result<transport::Message>& answer) {
+      if (!answer) fail_with(answer.error());
+    });
+  }
+  bool is_done() const override { return is_done_; }
+  bool has_joined() const override { return has_joined_; }
+
+ private:
+  std::string where() const { return fmt::format("the rendezvous at {}", cluster::format_address(options_.at)); }
+
+  void report_later() {
+    report_timer_ = loop_.at(std::min(Clock::now() + options_.agreement.report, since_ + options_.agreement.join),
+                             [this] { look(); });
+  }
+
+  /// The rendezvous isn't there yet.
+  void look() {
+    report_timer_ = 0;
+    if (has_asked_ || is_over_) return;
+    const Duration waited = Clock::now() - since_;
+    const std::string why = reason_.empty() ? "" : fmt::format(" ({})", reason_);
+    if (waited >= options_.agreement.join)
+      return give_up(
+          {Code::kDeadlineExceeded, fmt::format("waited {} for {}{} (--join)", shown_wait(waited), where(), why), {}});
+    if (options_.say) options_.say(fmt::format("waiting for {}{} ({} so far)", where(), why, shown_wait(waited)));
+    report_later();
+  }
+
+  void on_peer(const transport::PeerEvent& event) {
+    if (is_over_) return;
+    reason_ = event.reason;
+    if (event.refused) return give_up({*event.refused, fmt::format("{}: {}", where(), event.reason), {}});
+    if (event.state == transport::PeerState::kUp && !has_asked_) return join();
+    if (event.state == transport::PeerState::kSilent && options_.say)
+      options_.say(fmt::format("the launcher at {} doesn't answer ({}): it is lost after {}",
+                               cluster::format_address(options_.at), event.reason, format_duration(options_.silence)));
+    if (event.state == transport::PeerState::kLost) lose(event.reason);
+  }
+
+  void lose(const std::string& why) {
+    give_up({Code::kUnavailable,
+             fmt::format("the launcher at {}, which holds the rendezvous, is lost ({})",
+                         cluster::format_address(options_.at), why),
+             {}});
+  }
+
+  void join() {
+    has_asked_ = true;
+    const auto own = options_.bring();
+    if (!own) return give_up(own.error());
+    request(Kind::kJoin, format_joining(*own), Deadline::never(), [this](const Result<transport::Message>& answer) {
+      if (!answer) return fail_with(answer.error());
+      ask();
+    });
+  }
+
+  /// Asks for the commands behind those that were done.
+  void ask() {
+    request(Kind::kNext, format_seen(seen_), Deadline::never(), [this](const Result<transport::Message>& answer) {
+      if (!answer) return fail_with(answer.error());
+      const auto commands = parse_commands(answer->meta);
+      if (!commands) return give_up(commands.error());
+      for (const auto& [number, command] : *commands) {
+        if (number <= seen_ || is_over_) continue;
+        seen_ = number;
+        obey(command);
+      }
+      if (!is_over_) ask();
+    });
+  }
+
+  void obey(const Command& command) {
+    has_joined_ = has_joined_ || command.kind == Command::Kind::kStart;
+    if (command.kind == Command::Kind::kEnd) {
+      is_over_ = true;
+      request(Kind::kBye, "", Deadline::after(kByeTime), [this](const auto&) { is_done_ = true; });
+    }
+    options_.on_command(command);
+  }
+
+  /// A request failed; where the connection did, that is what is said.
+  void fail_with(const Error& error) {
+    constexpr std::string_view kPrefix = "rendezvous is lost: ";
+    const bool is_prefixed = error.message.starts_with(kPrefix);
+    if (error.code == Code::kUnavailable)
+      return lose(is_prefixed ? error.message.substr(kPrefix.size()) : error.message);
+    give_up({error.code, error.message, {}});  // "rendezvous" is no task
+  }
+
+  void give_up(Error error) {
+    if (std::exchange(is_over_, true)) return;
+    is_done_ = true;
+    options_.on_failure(std::move(error));
+  }
+
+  void request(Kind kind, std::string meta, Deadline deadline,
+               std::function<void(const Result<transport::Message>&)> then) {
+    transport::Message message;
+    message.kind = static_cast<std::uint16_t>(kind);
+    message.meta = std::move(meta);
+    endpoint_->request(peer_, std::move(message), deadline,
+                       [this, then = std::move(then)](Result<transport::Message> answer) {
+                         inbox_->post([then, answer = std::move(answer)] { then(answer); });
+                       });
+  }
+
+  process::EventLoop& loop_;
+  RendezvousOptions options_;
+  const Clock::time_point since_;
+  transport::PeerId peer_{};
+  std::uint64_t seen_ = 0;
+  std::string reason_;
+  bool has_asked_ = false;
+  bool has_joined_ = false;
+  bool is_over_ = false;  // kEnd has come, or it was given up
+  bool is_done_ = false;
+  process::EventLoop::TimerId report_timer_ = 0;
+  std::unique_ptr<Inbox> inbox_;
+  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the inbox
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Rendezvous>> visit(process::EventLoop& loop, RendezvousOptions options) {
+  auto guest = std::make_unique<Guest>(loop, std::move(options));
+  TFD_TRY(guest->open());
+  return std::unique_ptr<Rendezvous>(std::move(guest));
+}
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::open(process::EventLoop& loop, RendezvousOptions options) {
+  return options.listener ? hold(loop, std::move(options)) : visit(loop, std::move(options));
+}
+
+}  // namespace tfd::rendezvous

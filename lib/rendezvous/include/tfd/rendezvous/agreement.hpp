@@ -1,0 +1,161 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the launchers of one group agree on: who takes part, when all start, what failed first, whether all are started
+// again, and how everything ends. A state machine of the launcher that holds the rendezvous: no socket, no clock of its
+// own. Thread rule: plain value.
+//
+//   Agreement agreement(options, Clock::now());
+//   TFD_TRY(agreement.join(1, {.host = "10.0.0.2", .addresses = {"10.0.0.2:41000"}}, now));
+//   agreement.tick(now);                                  // by agreement.next() at the latest
+//   for (auto& [launcher, command] : agreement.take()) …  // to be sent
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/launch/restarts.hpp"
+
+namespace tfd::rendezvous {
+
+using LauncherId = std::uint64_t;
+
+/// How many take part: launchers, or tasks.
+struct Bounds {
+  int least = 1;
+  int most = 1;
+  bool counts_tasks = false;
+  bool is_elastic = false;  // who is lost is replaced, and a failure starts all again
+};
+
+/// What a launcher brings.
+struct Joining {
+  std::string host;                                            // its name for people, and its address for the others
+  std::vector<std::string> addresses;                          // of its tasks, in the order of their local ranks
+  std::vector<std::pair<std::string, std::string>> same = {};  // what must be the same on all hosts: option, value
+};
+
+/// Who takes part in one start.
+struct Plan {
+  int generation = 0;
+  int node = 0;                                 // the receiver's place in `nodes`
+  std::vector<std::vector<std::string>> nodes;  // addresses of their tasks; ranks are counted through
+};
+
+/// A launcher does what a command says.
+struct Command {
+  enum class Kind {
+    kSay,    // `line` is for the user
+    kStart,  // starts its tasks of `plan`
+    kHalt,   // ends its tasks, and reports kIdle; `line` says why
+    kStop,   // passes `signal` on, which asks for the end, for the `count`th time; `line`: "SIGTERM at 10.0.0.2"
+    kEnd,    // is over with `code`; `signal`: the one that tasks died of, if a launcher had got it
+  };
+  Kind kind = Kind::kSay;
+  std::string line = {};
+  Plan plan = {};
+  int code = 0;
+  int signal = 0;
+  int count = 0;
+};
+
+/// What a launcher reports.
+struct Report {
+  enum class Kind {
+    kFailed,   // a task failed
+    kIdle,     // none of its tasks runs any more
+    kStop,     // it got `signal`, which asks for the end, for the `count`th time
+    kExpired,  // its --timeout is over; `line` says so
+  };
+  Kind kind = Kind::kFailed;
+  int generation = 0;      // of the start that it is about
+  std::string task = {};   // kFailed: "worker:1"
+  std::string line = {};   // "worker:1 exited with 7: no such shard"
+  std::string cause = {};  // kFailed: what the task itself stated, "no such shard"
+  double time = 0;         // kFailed: when, by the clock of its host
+  int code = 0;            // kFailed
+  int signal = 0;
+  int count = 0;
+};
+
+struct AgreementOptions {
+  Bounds bounds = {};
+  int max_failures = 0;  // within Restarts::kWindow, of an elastic group
+  Duration join = std::chrono::minutes(10);
+  Duration settle = std::chrono::seconds(10);  // enough are there, and nobody else has come for so long; at most thrice
+  Duration report = std::chrono::seconds(10);  // between lines that say who is missing
+};
+
+/// "12s", "300ms": how long somebody has waited, for people.
+std::string shown_wait(Duration waited);
+
+class Agreement {
+ public:
+  Agreement(AgreementOptions options, Clock::time_point now);
+
+  /// kFailedPrecondition: there are enough already, it differs in what must be the same, or it is too late.
+  Result<void> join(LauncherId launcher, Joining joining, Clock::time_point now);
+  /// The launcher has gone, or doesn't answer: "connection reset".
+  void lose(LauncherId launcher, const std::string& why, Clock::time_point now);
+  void report(LauncherId launcher, const Report& report, Clock::time_point now);
+  void tick(Clock::time_point now);
+  /// When tick() has something to do; max() if never.
+  Clock::time_point next() const;
+
+  /// What is to be sent, in order, since the last call.
+  std::vector<std::pair<LauncherId, Command>> take() { return std::exchange(commands_, {}); }
+  /// kEnd has been said to all.
+  bool is_over() const { return phase_ == Phase::kOver; }
+
+ private:
+  enum class Phase { kGathering, kRunning, kEnding, kOver };
+  struct Launcher {
+    Joining joining;
+    int place = 0;  // in the order of nodes; a newcomer takes the lowest free one
+    bool is_idle = true;
+    int first_rank = 0;              // in the present start
+    std::optional<Report> earliest;  // of its tasks that failed, by its own clock
+  };
+
+  Result<void> check_room(const Joining& joining) const;
+  Result<void> check_same(const Joining& joining) const;
+  int count() const;
+  std::optional<Clock::time_point> start_time() const;  // nullopt: too few are there
+  std::string missing(Clock::time_point now) const;
+  void gather(Clock::time_point now);
+  void start();
+  void on_failure(LauncherId launcher, const Report& failure, Clock::time_point now);
+  void on_stop(LauncherId launcher, const Report& stop, Clock::time_point now);
+  void decide(Clock::time_point now);
+  void halt(const std::string& line);
+  void check_end(Clock::time_point now);
+  void end(int code, int signal, const std::string& line);
+  void send_all(const Command& command);
+
+  AgreementOptions options_;
+  launch::Restarts restarts_;
+  Phase phase_ = Phase::kGathering;
+  std::map<LauncherId, Launcher> launchers_;
+  std::vector<std::pair<LauncherId, Command>> commands_;
+  int generation_ = 0;  // of the next start
+
+  Clock::time_point gathering_since_, last_change_, last_report_;
+  std::optional<Clock::time_point> enough_since_;
+  std::optional<Clock::time_point> not_before_;  // the next start after a failure
+  bool has_changed_ = true;                      // somebody came or went since the last start
+
+  std::optional<Report> cause_;
+  LauncherId cause_at_ = 0;  // the launcher that reported it
+  std::optional<Clock::time_point> decide_at_;
+  bool starts_again_ = false;  // after kEnding
+  bool has_expired_ = false;
+  bool is_cut_short_ = false;  // a signal came between a failure and the next start
+  int asked_signal_ = 0;       // the first that asked for the end
+  int stops_ = 0;
+};
+
+}  // namespace tfd::rendezvous

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messages.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/names.hpp"
+#include "tfd/cluster/address.hpp"
+
+namespace tfd::rendezvous {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostTasks = 4096;   // of a launcher
+constexpr std::size_t kMostNodes = 65536;  // of a group
+constexpr NameTable<Command::Kind, 5> kCommands{{{{Command::Kind::kSay, "say"},
+                                                  {Command::Kind::kStart, "start"},
+                                                  {Command::Kind::kHalt, "halt"},
+                                                  {Command::Kind::kStop, "stop"},
+                                                  {Command::Kind::kEnd, "end"}}}};
+constexpr NameTable<Report::Kind, 4> kReports{{{{Report::Kind::kFailed, "failed"},
+                                                {Report::Kind::kIdle, "idle"},
+                                                {Report::Kind::kStop, "stop"},
+                                                {Report::Kind::kExpired, "expired"}}}};
+
+tl::unexpected<Error> malformed(std::string_view what) {
+  return fail(Code::kInvalidArgument, "a malformed message of a launcher: {}", what);
+}
+
+/// Text that came from a task may be no UTF-8.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Result<Json> parse(std::string_view text) {
+  Json out = Json::parse(text, nullptr, false);
+  if (!out.is_object()) return malformed("no JSON object");
+  return out;
+}
+
+/// A member that is a string; empty if there is none.
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// A member that is a whole number from 0 to `most`.
+Result<std::uint64_t> number_at(const Json& object, const char* key, std::uint64_t most) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > most)
+    return malformed(key);
+  return found->get<std::uint64_t>();
+}
+
+Result<int> small_at(const Json& object, const char* key, int most) {
+  return static_cast<int>(TFD_TRY(number_at(object, key, static_cast<std::uint64_t>(most))));
+}
+
+constexpr int kMostCode = 255;
+constexpr int kMostSignal = 64;
+constexpr int kMostCount = 1'000'000'000;
+
+Result<std::vector<std::string>> addresses_at(const Json& list) {
+  if (!list.is_array() || list.empty() || list.size() > kMostTasks) return malformed("its tasks");
+  std::vector<std::string> out;
+  for (const Json& one : list) {
+    if (!one.is_string() || !cluster::parse_address(one.get<std::string>())) return malformed("an address");
+    out.push_back(one.get<std::string>());
+  }
+  return out;
+}
+
+Json json_of(const Plan& plan) {
+  return Json{{"generation", plan.generation}, {"node", plan.node}, {"nodes", plan.nodes}};
+}
+
+Result<Plan> plan_at(const Json& json) {
+  if (!json.is_object()) return malformed("no plan");
+  Plan out{.generation = TFD_TRY(small_at(json, "generation", kMostCount)), .nodes = {}};
+  const auto nodes = json.find("nodes");
+  if (nodes == json.end() || !nodes->is_array() || nodes->empty() || nodes->size() > kMostNodes)
+    return malformed("its nodes");
+  for (const Json& node : *nodes) {
+    auto addresses = TFD_TRY(addresses_at(node));
+    out.nodes.push_back(std::move(addresses));
+  }
+  out.node = TFD_TRY(small_at(json, "node", static_cast<int>(out.nodes.size()) - 1));
+  return out;
+}
+
+Json json_of(const Command& command) {
+  Json out{{"kind", kCommands.name(command.kind)},
+           {"line", command.line},
+           {"code", command.code},
+           {"signal", command.signal},
+           {"count", command.count}};
+  if (command.kind == Command::Kind::kStart) out["plan"] = json_of(command.plan);
+  return out;
+}
+
+Result<Command> command_of(const Json& json) {
+  if (!json.is_object()) return malformed("no command");
+  const auto kind = kCommands.find(text_at(json, "kind"));
+  if (!kind) return malformed("an unknown command");
+  Command out{.kind = *kind, .line = text_at(json, "line")};
+  out.code = TFD_TRY(small_at(json, "code", kMostCode));
+  out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
+  out.count = TFD_TRY(small_at(json, "count", kMostCount));
+  if (out.kind == Command::Kind::kStart) out.plan = TFD_TRY(plan_at(json.value("plan", Json())));
+  return out;
+}
+
+}  // namespace
+
+std::string format_joining(const Joining& joining) {
+  Json same = Json::array();
+  for (const auto& [what, value] : joining.same) same.push_back(Json::array({what, value}));
+  return dump(Json{{"host", joining.host}, {"addresses", joining.addresses}, {"same", std::move(same)}});
+}
+
+Result<Joining> parse_joining(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  Joining out{.host = text_at(json, "host"), .addresses = TFD_TRY(addresses_at(json.value("addresses", Json())))};
+  if (out.host.empty()) return malformed("its host");
+  const Json same = json.value("same", Json());
+  if (!same.is_array()) return malformed("its options");
+  for (const Json& one : same) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_string())
+      return malformed("its options");
+    out.same.emplace_back(one[0].get<std::string>(), one[1].get<std::string>());
+  }
+  return out;
+}
+
+std::string format_report(const Report& report) {
+  return dump(Json{{"kind", kReports.name(report.kind)},
+                   {"generation", report.generation},
+                   {"task", report.task},
+                   {"line", report.line},
+                   {"cause", report.cause},
+                   {"time", report.time},
+                   {"code", report.code},
+                   {"signal", report.signal},
+                   {"count", report.count}});
+}
+
+Result<Report> parse_report(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  const auto kind = kReports.find(text_at(json, "kind"));
+  if (!kind) return malformed("an unknown report");
+  Report out{.kind = *kind,
+             .generation = TFD_TRY(small_at(json, "generation", kMostCount)),
+             .task = text_at(json, "task"),
+             .line = text_at(json, "line"),
+             .cause = text_at(json, "cause")};
+  const auto time = json.find("time");
+  if (time == json.end() || !time->is_number()) return malformed("its time");
+  out.time = time->get<double>();
+  out.code = TFD_TRY(small_at(json, "code", kMostCode));
+  out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
+  out.count = TFD_TRY(small_at(json, "count", kMostCount));
+  return out;
+}
+
+std::string format_commands(const Commands& commands) {
+  Json list = Json::array();
+  for (const auto& [number, command] : commands) {
+    Json one = json_of(command);
+    one["number"] = number;
+    list.push_back(std::move(one));
+  }
+  return dump(Json{{"commands", std::move(list)}});
+}
+
+Result<Commands> parse_commands(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  const Json list = json.value("commands", Json());
+  if (!list.is_array()) return malformed("no commands");
+  Commands out;
+  for (const Json& one : list) {
+    Command command = TFD_TRY(command_of(one));
+    out.emplace_back(TFD_TRY(number_at(one, "number", kMostCount)), std::move(command));
+  }
+  return out;
+}
+
+std::string format_seen(std::uint64_t seen) { return dump(Json{{"seen", seen}}); }
+
+Result<std::uint64_t> parse_seen(std::string_view text) {
+  const Json json = TFD_TRY(parse(text));
+  return number_at(json, "seen", kMostCount);
+}
+
+}  // namespace tfd::rendezvous

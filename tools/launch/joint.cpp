@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "joint.hpp"
+
+#include "tfd/base/text.hpp"
+#include "tfd/launch/listen.hpp"
+#include "tfd/launch/placement.hpp"
+#include "tfd/launch/processors.hpp"
+#include "tfd/task/key.hpp"
+
+namespace tfd::tool_launch {
+namespace {
+
+Result<void> check_exposure(const JointChoice& choice, const cluster::Address& at, bool has_key) {
+  if (has_key || choice.insecure) return {};
+  const bool is_local =
+      cluster::is_loopback(at) && (choice.advertise.empty() || cluster::is_loopback({choice.advertise, 0}));
+  if (is_local) return {};
+  return fail(Code::kPermissionDenied,
+              "launchers meet at {}, where other hosts can connect, and there is no key\nhint: make one with tfd-serve "
+              "--generate-key, and give it to all hosts; or use --insecure if you trust all of them",
+              cluster::format_address(at));
+}
+
+/// Listens where the launchers meet, if that is this host, and no other launcher of it does already.
+Result<std::optional<launch::Listener>> find_listener(const cluster::Address& at, const launch::LocalLookup& lookup) {
+  const auto own = lookup(at.host);
+  if (!own) return std::nullopt;
+  auto listener = launch::listen_on({.host = *own, .port = at.port});
+  if (listener) return std::optional(std::move(*listener));
+  if (listener.error().code == Code::kSystem) return std::nullopt;
+  return fail(std::move(listener).error());
+}
+
+/// Reserves a port for each task, at the address that others reach this host by.
+Result<rendezvous::Joining> bring(const JointChoice& choice, const cluster::Address& at, bool holds,
+                                  const launch::LocalLookup& lookup, std::vector<launch::Listener>& reserved) {
+  rendezvous::Joining joining{.host = choice.advertise, .addresses = {}, .same = choice.same};
+  if (joining.host.empty()) joining.host = holds ? at.host : TFD_TRY(launch::address_towards(at));
+  const std::string bind = lookup(joining.host).value_or("0.0.0.0");  // else something in between translates it
+  for (int i = 0; i < choice.tasks; ++i) {
+    launch::Listener listener = TFD_TRY(launch::reserve_port({.host = bind, .port = 0}));
+    joining.addresses.push_back(cluster::format_address({joining.host, listener.address.port}));
+    reserved.push_back(std::move(listener));
+  }
+  return joining;
+}
+
+Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const rendezvous::Plan& plan,
+                                               const Environment& base) {
+  cluster::ClusterConfig config;
+  std::vector<cluster::TaskId> here;
+  int rank = 0;
+  for (std::size_t node = 0; node < plan.nodes.size(); ++node)
+    for (const std::string& address : plan.nodes[node]) {
+      if (static_cast<int>(node) == plan.node) here.push_back({"worker", rank});
+      config.cluster.add_task("worker", rank++, address);
+    }
+  auto members = TFD_TRY(launch::describe_members(config, here, base));
+  // A group is a launcher: two that one host has are two.
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Environment& env = members[i].environment;
+    env.set("LOCAL_RANK", std::to_string(i));
+    env.set("LOCAL_WORLD_SIZE", std::to_string(members.size()));
+    env.set("GROUP_RANK", std::to_string(plan.node));
+    env.set("GROUP_WORLD_SIZE", std::to_string(plan.nodes.size()));
+    env.set("TFD_WORKERS", choice.workers.empty() ? std::to_string(rank) : choice.workers);
+    env.set("TFD_RENDEZVOUS", choice.rendezvous);
+  }
+  return members;
+}
+
+}  // namespace
+
+Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
+  const cluster::Address at = TFD_TRY(cli::as_usage(cluster::parse_address(choice.rendezvous), "--rendezvous"));
+  if (at.port == 0) return fail(Code::kUsage, "--rendezvous: launchers can't meet at port 0");
+  const auto key = TFD_TRY(task::find_key(choice.key_file, {}, io.env));
+  TFD_TRY(check_exposure(choice, at, key.has_value()));
+  const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
+  JointOptions joint{.rendezvous = {.at = at, .bring = {}}, .tasks = choice.tasks};
+  rendezvous::RendezvousOptions& options = joint.rendezvous;
+  options.listener = TFD_TRY(find_listener(at, lookup));
+  const bool holds = options.listener.has_value();
+  io.log.for_room("launch").info("{} the rendezvous at {}", holds ? "holding" : "asking", choice.rendezvous);
+  // The ports are held as long as this function is there; shared since std::function copies.
+  options.bring = [choice, at, holds, lookup, reserved = std::make_shared<std::vector<launch::Listener>>()] {
+    return bring(choice, at, holds, lookup, *reserved);
+  };
+  options.agreement = {
+      .bounds = choice.bounds, .max_failures = choice.max_failures, .join = choice.join, .settle = choice.settle};
+  options.silence = choice.silence;
+  options.make_endpoint = task::endpoints_under(key);
+  options.log = io.log.for_room("rendezvous");
+  joint.members = [choice, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
+    return members_of(choice, plan, base);
+  };
+  return joint;
+}
+
+}  // namespace tfd::tool_launch
