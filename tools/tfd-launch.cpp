@@ -8,6 +8,7 @@
 #include "cluster_option.hpp"
 #include "key_option.hpp"
 #include "launch/cluster.hpp"
+#include "launch/hosts.hpp"
 #include "launch/joint.hpp"
 #include "launch/session.hpp"
 #include "tfd/base/counted.hpp"
@@ -25,6 +26,9 @@ struct Asked {
   tool_launch::ClusterChoice cluster{.join = std::chrono::minutes(10)};
   tool_launch::JointChoice joint;
   std::string nnodes;
+  std::string hosts;
+  std::vector<std::string> variables;
+  bool remote = false;
   std::string output;
   std::string error_directory;
   bool no_prefix = false;
@@ -48,18 +52,26 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "JOB=N,…",
        .help = "Start these tasks, such as chief=1,worker=2,evaluator=1",
        .target = &a.cluster.jobs},
-      cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n, --jobs or --rendezvous is given"),
+      cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n, --jobs, --rendezvous or --hosts is given"),
       {.names = "--rendezvous",
        .placeholder = "HOST:PORT",
        .help = "Meet the tfd-launch of other hosts there, and start together; the one on HOST serves it",
        .target = &a.joint.rendezvous},
       {.names = "--nnodes",
        .placeholder = "MIN[:MAX]",
-       .help =
-           "With --rendezvous, how many tfd-launch there are; with MIN:MAX all are started again when a task fails or "
-           "a host is lost or joins",
+       .help = "With --rendezvous or --hosts, how many tfd-launch there are; with MIN:MAX all are started again when a "
+               "task fails or "
+               "a host is lost or joins",
        .target = &a.nnodes,
-       .shown_default = "1"},
+       .shown_default = "1, or all of --hosts"},
+      {.names = "--hosts",
+       .placeholder = "HOST[:N],…",
+       .help = "Start one on each of these hosts, through ssh, each with N workers: no --rendezvous is needed",
+       .target = &a.hosts},
+      {.names = "--env",
+       .placeholder = "NAME",
+       .help = "With --hosts, give them this variable, too, beside TFD_*; may be repeated",
+       .target = &a.variables},
       {.names = "--workers",
        .placeholder = "MIN[:MAX]",
        .help = "How many tasks with a rank the group needs; with MIN:MAX all are started again when one fails",
@@ -110,6 +122,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--insecure",
        .help = "With --rendezvous, let other hosts connect without a key",
        .target = &a.joint.insecure},
+      {.names = "--remote", .help = "Be one that --hosts starts", .target = &a.remote, .hidden = true},
       {.names = "--fault",
        .placeholder = "'KIND JOB:I after DUR'",
        .help = "For tests, send a task a signal: kill, stop, cont or term, such as 'kill worker:1 after 5s'; may be "
@@ -134,7 +147,7 @@ Result<std::optional<Bounds>> parse_bounds(const Asked& asked) {
   const auto check_failures = [&](bool is_elastic) -> Result<void> {
     if (is_elastic || !asked.max_failures) return {};
     return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX{}",
-                asked.joint.rendezvous.empty() ? "" : " or --nnodes MIN:MAX");
+                asked.joint.rendezvous.empty() && asked.hosts.empty() ? "" : " or --nnodes MIN:MAX");
   };
   if (text.empty()) {
     TFD_TRY(check_failures(false));
@@ -201,15 +214,58 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
   if (choice.bounds.counts_tasks && choice.tasks > choice.bounds.most)
     return fail(Code::kUsage, "--workers {}: this host alone has {}", asked.workers,
                 counted(static_cast<std::uint64_t>(choice.tasks), "task"));
+  tool_launch::RemoteInput input(process::Fd(asked.remote ? io.in_fd : -1));
+  tool_launch::Preamble preamble;
+  if (asked.remote) {
+    preamble = TFD_TRY(input.wait_preamble(Deadline::after(choice.join)));
+    for (const auto& [name, value] : preamble.variables.values()) io.env.set(name, value);
+    choice.preamble = &preamble;
+  }
   choice.same = {{"--nnodes", asked.nnodes},
                  {"--workers", asked.workers},
                  {"--max-failures", asked.max_failures ? std::to_string(*asked.max_failures) : ""}};
   tool_launch::SessionOptions options = session_options(asked, io);
   for (const std::string& text : asked.faults)
     options.faults.push_back(TFD_TRY(cli::as_usage(launch::parse_fault(text), "--fault")));
+  if (asked.remote) options.remote = &input;
   options.joint = TFD_TRY(tool_launch::make_joint(choice, io));
   if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
   return tool_launch::run_session(std::move(options), {}, io);
+}
+
+/// Through ssh, on all hosts.
+Result<int> run_through_ssh(const Asked& asked, cli::Io& io) {
+  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || asked.cluster.workers ||
+      !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
+    return fail(
+        Code::kUsage,
+        "--hosts says which tasks there are: -n, --jobs, --cluster, --rendezvous and --advertise can't be given");
+  tool_launch::HostsChoice choice{.hosts = TFD_TRY(tool_launch::parse_hosts(asked.hosts)),
+                                  .options = {},
+                                  .variables = asked.variables,
+                                  .key_file = asked.joint.key_file,
+                                  .insecure = asked.joint.insecure,
+                                  .prefixed = !asked.no_prefix,
+                                  .grace = asked.grace};
+  std::vector<std::string>& out = choice.options;
+  const auto give = [&out](const std::string& name, const std::string& value) {
+    if (!value.empty()) out.insert(out.end(), {name, value});
+  };
+  const bool counts_hosts = asked.workers.empty() && asked.nnodes.empty();
+  give("--nnodes", counts_hosts ? std::to_string(choice.hosts.size()) : asked.nnodes);
+  give("--workers", asked.workers);
+  give("--max-failures", asked.max_failures ? std::to_string(*asked.max_failures) : "");
+  give("--output", asked.output);
+  give("--error-dir", asked.error_directory);
+  give("--timeout", asked.timeout ? format_duration(*asked.timeout) : "");
+  give("--join", format_duration(asked.cluster.join));
+  give("--settle", format_duration(asked.joint.settle));
+  give("--silence", format_duration(asked.joint.silence));
+  give("--grace", format_duration(asked.grace));
+  for (const std::string& fault : asked.faults) give("--fault", fault);
+  if (asked.no_prefix) out.emplace_back("--no-prefix");
+  if (asked.joint.insecure) out.emplace_back("--insecure");
+  return tool_launch::run_hosts(choice, io);
 }
 
 /// This host alone.
@@ -236,9 +292,12 @@ Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cl
 
 Result<int> run(const Asked& asked, cli::Io& io) {
   if (io.command.empty()) return fail(Code::kUsage, "a command is missing: -- CMD [ARG…]");
-  if (asked.joint.rendezvous.empty() && !asked.nnodes.empty())
+  if (asked.hosts.empty() && !asked.variables.empty())
+    return fail(Code::kUsage, "--env: a command has all variables here; it is for --hosts");
+  if (asked.joint.rendezvous.empty() && asked.hosts.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
   const auto bounds = TFD_TRY(parse_bounds(asked));
+  if (!asked.hosts.empty()) return run_through_ssh(asked, io);
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);
 }
 
@@ -260,6 +319,7 @@ int main(int argc, char** argv) {
        .group = "cluster",
        .environment = {{"TF_CONFIG", "The cluster spec, if neither --cluster nor stdin has one"},
                        key_variable(),
+                       {"TFD_SSH", "With --hosts, the command to run instead of ssh"},
                        {"PJRT_NPROC", "XLA's threads in each task; else the processors divided by the tasks"},
                        {"TMPDIR", "Where tasks write about their errors, without --error-dir"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},

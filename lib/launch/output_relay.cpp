@@ -89,7 +89,8 @@ void OutputRelay::pass_on(Source& source, std::string_view fresh) {
     source.rest += fresh.substr(0, end);
     fresh.remove_prefix(is_whole ? end + 1 : fresh.size());
     if (!is_whole && source.rest.size() < kLongestLine) break;
-    lines += source.prefix + source.rest + '\n';
+    const auto edited = options_.edit ? options_.edit(source.task, source.rest) : std::optional(source.rest);
+    if (edited) lines += source.prefix + *edited + '\n';
     source.rest.clear();
   }
   source.sink->queue.add(lines);

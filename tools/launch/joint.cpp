@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "joint.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "tfd/base/text.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"
@@ -31,6 +35,23 @@ Result<std::optional<launch::Listener>> find_listener(const cluster::Address& at
   return fail(std::move(listener).error());
 }
 
+Result<std::optional<task::FoundKey>> find_key(const JointChoice& choice, cli::Io& io) {
+  if (choice.preamble == nullptr) return task::find_key(choice.key_file, {}, io.env);
+  if (!choice.preamble->key) return std::nullopt;
+  return task::FoundKey{.path = "", .key = *choice.preamble->key};
+}
+
+/// Tells the tfd-launch that started this one the port, which the others need.
+Result<void> announce(cluster::Address& at, const std::optional<launch::Listener>& listener) {
+  if (!listener)
+    return fail(Code::kFailedPrecondition, "{} isn't a name or an address of this host, by which others reach it",
+                printable(at.host));
+  at.port = listener->address.port;
+  const std::string text = format_announcement(at.port);
+  if (::write(STDOUT_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return {};
+  return fail_errno(errno, "cannot write to stdout");
+}
+
 /// Reserves a port for each task, at the address that others reach this host by.
 Result<rendezvous::Joining> bring(const JointChoice& choice, const cluster::Address& at, bool holds,
                                   const launch::LocalLookup& lookup, std::vector<launch::Listener>& reserved) {
@@ -45,8 +66,8 @@ Result<rendezvous::Joining> bring(const JointChoice& choice, const cluster::Addr
   return joining;
 }
 
-Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const rendezvous::Plan& plan,
-                                               const Environment& base) {
+Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const cluster::Address& at,
+                                               const rendezvous::Plan& plan, const Environment& base) {
   cluster::ClusterConfig config;
   std::vector<cluster::TaskId> here;
   int rank = 0;
@@ -64,7 +85,7 @@ Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const 
     env.set("GROUP_RANK", std::to_string(plan.node));
     env.set("GROUP_WORLD_SIZE", std::to_string(plan.nodes.size()));
     env.set("TFD_WORKERS", choice.workers.empty() ? std::to_string(rank) : choice.workers);
-    env.set("TFD_RENDEZVOUS", choice.rendezvous);
+    env.set("TFD_RENDEZVOUS", cluster::format_address(at));
   }
   return members;
 }
@@ -72,15 +93,18 @@ Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const 
 }  // namespace
 
 Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
-  const cluster::Address at = TFD_TRY(cli::as_usage(cluster::parse_address(choice.rendezvous), "--rendezvous"));
-  if (at.port == 0) return fail(Code::kUsage, "--rendezvous: launchers can't meet at port 0");
-  const auto key = TFD_TRY(task::find_key(choice.key_file, {}, io.env));
+  cluster::Address at = TFD_TRY(cli::as_usage(cluster::parse_address(choice.rendezvous), "--rendezvous"));
+  if (at.port == 0 && choice.preamble == nullptr)
+    return fail(Code::kUsage, "--rendezvous: launchers can't meet at port 0");
+  const auto key = TFD_TRY(find_key(choice, io));
   TFD_TRY(check_exposure(choice, at, key.has_value()));
   const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
   JointOptions joint{.rendezvous = {.at = at, .bring = {}}, .tasks = choice.tasks};
   rendezvous::RendezvousOptions& options = joint.rendezvous;
   options.listener = TFD_TRY(find_listener(at, lookup));
   const bool holds = options.listener.has_value();
+  if (at.port == 0) TFD_TRY(announce(at, options.listener));
+  options.at = at;
   io.log.for_room("launch").info("{} the rendezvous at {}", holds ? "holding" : "asking", choice.rendezvous);
   // The ports are held as long as this function is there; shared since std::function copies.
   options.bring = [choice, at, holds, lookup, reserved = std::make_shared<std::vector<launch::Listener>>()] {
@@ -91,8 +115,8 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.silence = choice.silence;
   options.make_endpoint = task::endpoints_under(key);
   options.log = io.log.for_room("rendezvous");
-  joint.members = [choice, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
-    return members_of(choice, plan, base);
+  joint.members = [choice, at, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
+    return members_of(choice, at, plan, base);
   };
   return joint;
 }

@@ -15,6 +15,7 @@ struct JointChoice {
   std::string rendezvous;  // HOST:PORT
   std::string advertise;
   std::string key_file;
+  const Preamble* preamble = nullptr;  // of a tfd-launch that another one started: the key is that one's
   bool insecure = false;
   Duration settle = std::chrono::seconds(10);
   Duration silence = std::chrono::seconds(10);

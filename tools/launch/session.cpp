@@ -45,6 +45,7 @@ class Session {
     loop_.watch(signals.fd(), POLLIN, [&](short) {
       while (const auto signal = signals.next()) on_signal(*signal);
     });
+    if (options_.remote != nullptr) options_.remote->watch(loop_, [this](int number) { on_signal(number); });
     if (options_.timeout) loop_.at(Clock::now() + *options_.timeout, [this] { expire(); });
     if (options_.joint)
       TFD_TRY(meet());
@@ -58,7 +59,7 @@ class Session {
   }
 
   /// The signal to end by; 0: none.
-  int signal() const { return end_.signal; }
+  int signal() const { return options_.remote == nullptr ? end_.signal : 0; }
 
  private:
   void say(const std::string& line) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "remote.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/members.hpp"
@@ -31,6 +32,7 @@ struct SessionOptions {
   std::optional<Duration> timeout = {};
   std::vector<launch::Fault> faults = {};
   std::optional<JointOptions> joint = {};
+  RemoteInput* remote = nullptr;  // with it: signals come from there, too, and it never ends by one
 };
 
 /// Runs the tasks to their end; those of `joint`, if there are others, once all have met. Ends this process by the

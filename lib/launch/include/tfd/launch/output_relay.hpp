@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,10 @@ namespace tfd::launch {
 struct OutputRelayOptions {
   int out_fd = 1;
   int err_fd = 2;
-  bool prefixed = true;                        // "worker:1: " before each line
-  bool as_is = false;                          // bytes as they come, not lines: for one task without a prefix
+  bool prefixed = true;  // "worker:1: " before each line
+  bool as_is = false;    // bytes as they come, not lines: for one task without a prefix
+  /// What is passed on for a line, instead of it; nullopt: nothing.
+  std::function<std::optional<std::string>(const std::string& task, std::string_view line)> edit = {};
   std::function<void(Error)> on_failure = {};  // once: kResourceExhausted where the disk is full, kSystem
 };
 
