@@ -7,11 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <new>
 
 #include "internal.hpp"
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/environment.hpp"
+#include "tfd/base/file.hpp"
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/stalls.hpp"
 #include "tfd/base/units.hpp"
 
@@ -103,10 +107,23 @@ Error usage_error(const Tool& tool, Error error) {
   return error;
 }
 
+/// A launcher reads there why its task failed: tfd-launch(1).
+void write_error_file(const std::string& path, const std::string& message, int code) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  JsonLine line("message", std::string_view(message).substr(0, message.find('\n')));
+  line.add("code", code).add("host", host_name()).add("pid", static_cast<std::int64_t>(::getpid()));
+  line.add_raw("time", fmt::format("{:.3f}", std::chrono::duration<double>(now).count()));
+  (void)save_file(path, std::move(line).text());  // whoever asked for it does without
+}
+
 int report(const Tool& tool, Io& io, Error error) {
   if (error.code == Code::kUsage) error = usage_error(tool, std::move(error));
-  (void)io.err.write(error_line(tool.name, error));  // a failure can't be reported
-  return static_cast<int>(exit_code_of(error));
+  const std::string line = error_line(tool.name, error);
+  const int code = static_cast<int>(exit_code_of(error));
+  (void)io.err.write(line);  // a failure can't be reported
+  if (const std::string path = io.env.get("TFD_ERROR_FILE"); !path.empty())
+    write_error_file(path, line.substr(tool.name.size() + 2), code);
+  return code;
 }
 
 Result<int> print(Io& io, const std::string& text) {

@@ -133,8 +133,10 @@ time.sleep(60)' >port 3>&- &
 }
 
 @test "launch: stdin is /dev/null, and there are no other descriptors" {
-  run -0 --separate-stderr bash -c "echo secret | tfd-launch -n 2 --no-prefix -- sh -c 'cat; readlink /proc/\$\$/fd/0; ls /proc/\$\$/fd | grep -cE \"^([3-9]|1[0-9])\$\"; true'"
-  [ "$(LC_ALL=C sort -u <<<"$output")" = $'/dev/null\n0' ]
+  run -0 --separate-stderr bash -c "echo secret | tfd-launch -n 2 --no-prefix -- python3 -c '
+import os, sys
+print(repr(sys.stdin.read()), os.readlink(\"/proc/self/fd/0\"), [fd for fd in range(3, 256) if os.path.exists(f\"/proc/self/fd/{fd}\")])'"
+  [ "$(sort -u <<<"$output")" = "'' /dev/null []" ]
 }
 
 @test "launch: the code of the first that fails, named; the others are ended" {
@@ -175,4 +177,10 @@ time.sleep(60)' >port 3>&- &
   # Shells say themselves that what they ran was terminated.
   [ "$(grep ^tfd-launch <<<"$stderr")" = $'tfd-launch: worker:0 exited with 3\ntfd-launch: worker:1 failed before that: ValueError: bad' ]
   [ "$(jq -c '[.code, .message, .time == 17]' errors/worker-1.json)" = '[4,"ValueError: bad",true]' ]
+}
+
+@test "launch: a tool of tfd says why it failed" {
+  run -64 --separate-stderr tfd-launch -n 1 --error-dir errors -- tfd-launch -n 0 -- true
+  [ "$(tail -n 1 <<<"$stderr")" = "tfd-launch: worker:0 exited with 64: $(jq -r .message errors/worker-0.json)" ]
+  [[ $(jq -r .message errors/worker-0.json) == "--tasks: 0 is out of range"* ]]
 }

@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "sample.hpp"
+#include "temporary_directory.hpp"
+#include "tfd/base/file.hpp"
 
 using namespace tfd;
 using namespace tfd::cli;
@@ -44,6 +46,21 @@ TEST_CASE("cli: each error code has its exit code") {
     CHECK(s.code == exit);
     CHECK(s.err == (code == Code::kUsage ? "tfd-x: cannot do it (see tfd-x --help)\n" : "tfd-x: cannot do it\n"));
   }
+}
+
+TEST_CASE("cli: a launcher finds in TFD_ERROR_FILE why a tool failed, and nothing where it didn't") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() + "/error.json";
+  Sample s;
+  s.run(running([](Io&) -> Result<ExitCode> { return ExitCode::kDone; }), {}, with("TFD_ERROR_FILE", path));
+  CHECK(!load_file(path, 1 << 20));
+  s.run(running([](Io&) -> Result<ExitCode> {
+          return fail(Error{Code::kUnavailable, "it's \"lost\"\nhint: wait", "worker:1"});
+        }),
+        {}, with("TFD_ERROR_FILE", path));
+  const auto text = load_file(path, 1 << 20);
+  REQUIRE(text);
+  CHECK(text->starts_with(R"({"message":"worker:1: it's \"lost\"","code":69,"host":)"));
 }
 
 TEST_CASE("cli: exceptions end as 70, lack of memory as 71") {

@@ -3,8 +3,8 @@
 //
 // A tool as data: its options are a table from which parsing, --help, the OPTIONS block of its man page and the three
 // completions come. run_tool() does what all tools share: usage errors -> one line and 64, --help and --version ->
-// stdout and 0, an Error -> "tool: message" (and "hint: …") and its exit code, an uncaught exception -> 70, SIGPIPE
-// default. No tool includes CLI11. Thread rule: main thread.
+// stdout and 0, an Error -> "tool: message" (and "hint: …"), the same in TFD_ERROR_FILE, and its exit code, an uncaught
+// exception -> 70, SIGPIPE default. No tool includes CLI11. Thread rule: main thread.
 //
 //   struct Asked { std::string cluster; bool wait = false; };
 //   int main(int argc, char** argv) {
