@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/task/group.hpp"
 
-#include <netdb.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -16,11 +13,11 @@
 #include <set>
 #include <variant>
 
+#include "listen_host.hpp"
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
 #include "roster.hpp"
 #include "tfd/base/environment.hpp"
-#include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
@@ -40,21 +37,6 @@ Result<collective::Secret> make_secret() {
   return out;
 }
 
-/// The address of a host by name: the first that the resolver knows.
-Result<std::string> resolve(const std::string& host) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) return fail(Code::kUnavailable, "{} can't be resolved: {}", printable(host), ::gai_strerror(error));
-  std::array<char, NI_MAXHOST> text{};
-  const int named =
-      ::getnameinfo(found->ai_addr, found->ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  ::freeaddrinfo(found);
-  if (named != 0) return fail(Code::kUnavailable, "{} can't be resolved", printable(host));
-  return std::string(text.data());
-}
-
 class GroupImpl final : public Group {
  public:
   explicit GroupImpl(GroupOptions options)
@@ -66,7 +48,7 @@ class GroupImpl final : public Group {
   }
 
   Result<void> form(Deadline deadline) {
-    const std::string host = TFD_TRY(find_host());
+    const std::string host = TFD_TRY(host_to_listen_at(options_));
     listener_ = TFD_TRY(collective::Listener::bind(host));
     if (is_first() && !is_elastic()) begin_meeting();  // before anybody can ask
     TFD_TRY(make_endpoint(host));
@@ -115,19 +97,6 @@ class GroupImpl final : public Group {
     return endpoint_->add_peer(name, options_.members[at].second, {.patience = patience()});
   }
   bool is_up(const std::string& name) { return endpoint_->state(peer_of(name)) == transport::PeerState::kUp; }
-
-  /// The numeric address at which this member listens.
-  Result<std::string> find_host() const {
-    const std::string& text = options_.members[static_cast<std::size_t>(options_.rank)].second;
-    const cluster::Address own = TFD_TRY(cluster::parse_address(text), own_name());
-    if (!cluster::is_loopback(own) && !options_.has_key && !options_.is_insecure)
-      return fail(
-          Code::kPermissionDenied,
-          "{} is at {}, where other hosts can connect, and there is no key: make one with tfd-serve --generate-key, or "
-          "say --insecure",
-          own_name(), printable(text));
-    return resolve(own.host);
-  }
 
   Result<void> make_endpoint(const std::string& host) {
     const auto& [name, text] = options_.members[static_cast<std::size_t>(options_.rank)];
