@@ -196,7 +196,7 @@ tool_launch::SessionOptions session_options(const Asked& asked, cli::Io& io) {
 
 constexpr int kMaxFailures = 3;
 
-/// With the launchers of other hosts.
+/// Runs this host's tasks, together with the launchers of other hosts.
 Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
   if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty())
     return fail(Code::kUsage,
@@ -233,7 +233,7 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
   return tool_launch::run_session(std::move(options), {}, io);
 }
 
-/// Through ssh, on all hosts.
+/// Starts a tfd-launch on each host, through ssh.
 Result<int> run_through_ssh(const Asked& asked, cli::Io& io) {
   if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || asked.cluster.workers ||
       !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
@@ -268,7 +268,7 @@ Result<int> run_through_ssh(const Asked& asked, cli::Io& io) {
   return tool_launch::run_hosts(choice, io);
 }
 
-/// This host alone.
+/// Runs the tasks of this host alone.
 Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
   tool_launch::ClusterChoice choice = asked.cluster;
   if (bounds) choice.fallback = static_cast<int>(bounds->most);

@@ -95,3 +95,36 @@ worker:2: $T" ]
   TFD_SSH=no-such-ssh run ! tfd-launch --hosts 127.0.0.1 -- true
   [[ $output == *"no-such-ssh"* ]]
 }
+
+@test "launch ssh: the real one" {
+  [ -x /usr/sbin/sshd ] && [ "$(id -u)" = 0 ] && command -v ssh || skip "no sshd that this test can start"
+  hosts_setup
+  unset TFD_KEY_FILE
+  ssh-keygen -q -t ed25519 -N '' -f host_key
+  ssh-keygen -q -t ed25519 -N '' -f own_key
+  mkdir -p /run/sshd
+  /usr/sbin/sshd -D -f /dev/null -p "$PORT" -h "$T/host_key" -o ListenAddress=127.0.0.1 -o ListenAddress=127.0.0.2 \
+    -o AuthorizedKeysFile="$T/own_key.pub" -o StrictModes=no -o PermitRootLogin=yes -o PidFile=none -E sshd.log 3>&- &
+  local sshd=$!
+  until_true listens "$PORT"
+  export TFD_SSH="ssh -p $PORT -i $T/own_key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
+  run -0 --separate-stderr tfd-launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c 'echo "$RANK of $WORLD_SIZE: $TFD_LAUNCH_TEST"'
+  [ "$(sort <<<"$output")" = "worker:0: 0 of 3: $T
+worker:1: 1 of 3: $T
+worker:2: 2 of 3: $T" ]
+  run -7 --separate-stderr tfd-launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c '[ "$RANK" != 1 ] || exit 7; exec sleep 60'
+  [ "$stderr" = "tfd-launch: worker:1 exited with 7" ]
+  launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c ': >"up$RANK"; exec sleep 60'
+  are_up up0 up1 up2
+  kill -TERM "$LAUNCHER"
+  launcher_ends 143
+  [ ! -s err ]
+  rm up?
+  launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c ': >"up$RANK"; exec sleep 60'
+  are_up up0 up1 up2
+  kill -KILL "$LAUNCHER"
+  launcher_ends 137
+  nothing_left() { [ -z "$(marked)" ]; }
+  until_true nothing_left
+  kill "$sshd"
+}

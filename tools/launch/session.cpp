@@ -119,7 +119,9 @@ class Session {
 
   void obey(const rendezvous::Command& command) {
     using Kind = rendezvous::Command::Kind;
-    if (!command.line.empty() && (command.kind != Kind::kStop || command.count > stops_)) say(command.line);
+    // A signal is no news where one tfd-launch sends it to all.
+    const bool is_news = command.kind != Kind::kStop || (command.count > stops_ && options_.remote == nullptr);
+    if (!command.line.empty() && is_news) say(command.line);
     switch (command.kind) {
       case Kind::kSay:
         return;
@@ -138,7 +140,7 @@ class Session {
         for (; stops_ < command.count; ++stops_) group_->stop(command.signal);
         return;
       case Kind::kEnd:
-        // Who wasn't sent the signal itself ends with its code.
+        // A launcher that wasn't sent the signal itself ends with its code.
         end_ = {.code = command.code, .signal = own_signal_ == command.signal ? command.signal : 0};
         return;
     }

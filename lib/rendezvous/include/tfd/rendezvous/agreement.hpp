@@ -39,7 +39,7 @@ struct Joining {
   std::vector<std::pair<std::string, std::string>> same = {};  // what must be the same on all hosts: option, value
 };
 
-/// Who takes part in one start.
+/// Plan of one start: who takes part.
 struct Plan {
   int generation = 0;
   int node = 0;                                 // the receiver's place in `nodes`
