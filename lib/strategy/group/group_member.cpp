@@ -140,7 +140,7 @@ Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const t
   return out;
 }
 
-/// As many as are stated, else as in the chief's checkpoint, else one for each device.
+/// Returns as many as are stated, else as in the chief's checkpoint, else one for each device.
 Result<int> GroupMember::replicas_of_new_training(int known) const {
   int replicas = options_.replicas;
   if (replicas != 0 && known != 0 && replicas != known && is_chief())
@@ -162,7 +162,8 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
   return {};
 }
 
-// Who has made the most steps gives its state to those who have made fewer: at most one, unless they are new.
+// The member that has made the most steps gives its state to those who have made fewer: by one at most, unless they are
+// new.
 Result<void> GroupMember::enter(const train::TrainStart& from) {
   round_ = 0;
   names_.clear();
@@ -328,7 +329,7 @@ Result<void> GroupMember::verify() {
   const std::string& variable = states[found->variable].name;
   std::vector<std::string> odd;
   for (const int rank : found->ranks) odd.push_back(names_[static_cast<std::size_t>(rank)]);
-  // Of two that differ nobody knows which one is right.
+  // Nobody knows which of two that differ is right.
   const std::string whose = odd.size() * 2 < names_.size()
                                 ? fmt::format("'{}' of {} isn't what the others have", variable, fmt::join(odd, ", "))
                                 : fmt::format("'{}' isn't the same in {}", variable, fmt::join(names_, ", "));

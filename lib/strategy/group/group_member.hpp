@@ -73,7 +73,7 @@ class GroupMember {
   void leave() {
     if (group_) group_->leave();
   }
-  /// Who writes checkpoints: this generation, after those of which the group's first checkpoint is.
+  /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
     return {origin_.group, origin_.generation + group_->communicator().generation()};
   }

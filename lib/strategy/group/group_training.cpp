@@ -58,7 +58,7 @@ class ChiefDriver final : public train::StepDriver {
       return member_.use_averages();
     });
   }
-  // Who is lost now has made all steps.
+  // A member that is lost now has made all steps.
   Result<void> end() override {
     const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
     if (!told && !member_.survives(told.error())) return fail(told.error());

@@ -17,8 +17,8 @@ class Roster {
  public:
   const Generation& generation() const { return generation_; }
   bool has_generation() const { return generation_.number > 0; }
-  /// Who holds the next meeting, as far as this member knows: the first of its generation that isn't lost. Empty: there
-  /// is no generation yet.
+  /// The holder of the next meeting, as far as this member knows: the first of its generation that isn't lost. Empty:
+  /// there is no generation yet.
   std::string holder() const;
   bool is_lost(const std::string& name) const { return lost_.contains(name); }
   /// Tasks whose processes are known to have ended: those of the generation's members, where there is one.

@@ -11,8 +11,8 @@
 #include "access.hpp"
 #include "config/base64.hpp"
 #include "config/credentials.hpp"
-#include "kube_world.hpp"
 #include "config/yaml.hpp"
+#include "kube_world.hpp"
 
 using namespace tfd;
 using namespace tfd::resolve;

@@ -56,8 +56,8 @@ class Group {
   /// the group is complete without this process; kCancelled: interrupted.
   static Result<std::unique_ptr<Group>> form(GroupOptions options, Deadline deadline);
 
-  /// Of this generation, unless regroup() has failed; its members are in the order of their ranks, which need not be
-  /// GroupOptions::members'.
+  /// This generation's, of which there is one unless regroup() has failed; its members are in the order of their ranks,
+  /// which need not be GroupOptions::members'.
   virtual collective::Communicator& communicator() = 0;
   /// Ends what the members do together, in all of them, with this error, if there is a generation.
   virtual void cancel(Error error) = 0;

@@ -121,8 +121,8 @@ class StepDriver {
   /// Called by any thread, even before begin(): ask() may have changed; waits for others, and an evaluation, must end
   /// if the training is interrupted.
   virtual void wake() = 0;
-  /// Called when the training was interrupted: true if this process has left it, and others go on. Then it neither saves
-  /// nor ends it.
+  /// Called when the training was interrupted: true if this process has left it, and others go on. Then it neither
+  /// saves nor ends it.
   virtual Result<bool> hand_over() { return false; }
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }

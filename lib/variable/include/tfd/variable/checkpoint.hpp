@@ -29,8 +29,9 @@ struct Checkpoint {
 /// Writes the checkpoint (atomically, synced), makes the directory if need be, writes the directory's index, then
 /// removes all but the `keep` of this run that were written last (0: keeps all). Those of another run stay; one of this
 /// name is moved aside. A directory of another run becomes this one's. The largest of several ".iterations" in the
-/// state is written. Returns the path. kAborted: the directory's last writer is a later one. kResourceExhausted when the disk is full: the older ones are as they were.
-/// `has_index`: false for what a training keeps beside its checkpoints; those of another run are moved aside then.
+/// state is written. Returns the path. kAborted: the directory's last writer is a later one. kResourceExhausted when
+/// the disk is full: the older ones are as they were. `has_index`: false for what a training keeps beside its
+/// checkpoints; those of another run are moved aside then.
 Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep,
                                     bool has_index = true);
 /// The one of the directory's run that was written last and can be read whole; nullopt where there is none. A corrupt

@@ -25,8 +25,8 @@ namespace tfd::variable {
 
 inline constexpr std::string_view kCheckpointIndexName = "index.json";
 
-/// Who writes a run's checkpoints: a group, and its generation. A later one has a higher number, also after the whole
-/// group was started again.
+/// The writer of a run's checkpoints: a group, and its generation. A later one has a higher number, also after the
+/// whole group was started again.
 struct CheckpointWriter {
   std::string group = {};  // empty: no group's, which nothing is held against
   std::uint64_t generation = 0;
