@@ -16,9 +16,22 @@ undisturbed() { # STEPS
   run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$1" \
     --set train.checkpoint.dir=undisturbed </dev/null
 }
-has_bits_of_undisturbed() { # STEPS
-  local file
-  file=step-$(printf %08d "$1").safetensors
+# All are asked to end: each hands over, and the last one saves. Its weights are those of an undisturbed run of as many steps, so that
+# nothing depends on how many this machine makes meanwhile.
+ends_with_undisturbed_bits() {
+  local pid code saved=0 file steps
+  for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in "${PIDS[@]}"; do
+    LIMIT=60 ends "$pid"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = 0 ] || [ "$code" = 75 ] || { echo "exit code $code" && cat ./*.talk && return 1; }
+    [ "$code" = 0 ] || saved=1
+  done
+  [ "$saved" = 1 ]
+  file=$(jq -r .latest ck/index.json)
+  steps=$((10#$(tr -dc 0-9 <<<"$file")))
+  undisturbed "$steps"
   [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
 }
 member() { # I ARGS…
@@ -46,8 +59,7 @@ reaches() { # I STEP
 }
 
 @test "elastic: a killed worker is done without, comes back, and the chief's place is taken" {
-  local args=(--workers 1:3 --set train.steps=20000)
-  undisturbed 20000
+  local args=(--workers 1:3 --set train.steps=1000000)
   members 3 "${args[@]}"
   reaches 0 500
   killed 1
@@ -59,10 +71,9 @@ reaches() { # I STEP
   RUN=${PIDS[2]} until_event worker:2 '.event == "start" and .workers == 2 and .replicas == 4 and .adopted'
   member 0 "${args[@]}"
   talks 2 'generation 5 goes on at step [0-9]*: worker:2, worker:1, worker:0; with worker:0 anew$'
-  group_ends 0
-  [ "$(last worker:2 .step)" = 20000 ]
-  [ "$(jq -r .writer.generation ck/index.json)" = 5 ]
-  has_bits_of_undisturbed 20000
+  [ "$(jq -r .writer.generation ck/index.json)" -le 5 ]
+  ends_with_undisturbed_bits
+  [ "$(jq -r .writer.generation ck/index.json)" -ge 5 ]
 }
 
 @test "elastic: who is asked to end hands over, the chief too; the last one saves, and all go on from that" {
@@ -88,7 +99,9 @@ reaches() { # I STEP
   group_ends 0
   jq -es --argjson saved "$saved" 'any(.[]; .event == "start" and .step == $saved and .workers == 3)' worker:0.events
   undisturbed "$((saved + 100))"
-  has_bits_of_undisturbed "$((saved + 100))"
+  local file
+  file=step-$(printf %08d "$((saved + 100))").safetensors
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
 }
 
 @test "elastic: too few wait for others, and give up after --join with what is saved" {
@@ -110,37 +123,27 @@ reaches() { # I STEP
   talks 0 'generation 2 goes on at step [0-9]*: worker:0; without worker:1$'
   kill -CONT "${PIDS[1]}"
   talks 0 'generation 3 goes on at step [0-9]*: worker:0, worker:1; with worker:1 anew$'
-  kill -TERM "${PIDS[1]}"
-  run_ends "${PIDS[1]}" 0
-  kill -TERM "${PIDS[0]}"
-  run_ends "${PIDS[0]}" 75
-  local saved
-  saved=$(last worker:0 .step)
-  undisturbed "$saved"
-  has_bits_of_undisturbed "$saved"
+  ends_with_undisturbed_bits
 }
 
 @test "elastic: random deaths, of the chief too and of two at once, leave the undisturbed run's bits" {
-  local seed round victim other args=(--workers 1:3 --set train.steps=20000)
-  undisturbed 20000
+  local seed round victim other args=(--workers 1:3 --set train.steps=1000000)
   for seed in ${TFD_FAULT_SEEDS:-1}; do
     RANDOM=$seed
-    rm -rf ck
+    rm -rf ck undisturbed
     members 3 "${args[@]}"
     reaches 0 100
     for ((round = 0; round < 6; ++round)); do
       sleep "0.$((RANDOM % 900 + 100))"
       victim=$((RANDOM % 3)) other=$(((victim + 1) % 3))
-      kill -0 "${PIDS[$victim]}" 2>/dev/null || continue # its training is done
       killed "$victim"
-      if [ $((RANDOM % 3)) = 0 ] && kill -0 "${PIDS[$other]}" 2>/dev/null; then
+      if [ $((RANDOM % 3)) = 0 ]; then
         sleep "0.0$((RANDOM % 90 + 10))"
         killed "$other"
         member "$other" "${args[@]}"
       fi
       member "$victim" "${args[@]}"
     done
-    group_ends 0
-    has_bits_of_undisturbed 20000
+    ends_with_undisturbed_bits
   done
 }

@@ -28,6 +28,7 @@ namespace {
 
 constexpr Duration kNamedAfter = std::chrono::seconds(3);   // of silence
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
+constexpr Duration kFarewell = std::chrono::seconds(5);     // of a member that is asked to end, for those that are left
 constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
 
 Result<collective::Secret> make_secret() {
@@ -285,13 +286,14 @@ class GroupImpl final : public Group {
 
   /// Finds who holds the meeting, or holds it, and returns what it ended with.
   Result<MeetingResult> find_members(Deadline deadline) {
+    const auto begun = Clock::now();
     std::string next;  // whom somebody has named
     for (;;) {
       const std::string host = next.empty() ? TFD_TRY(find_holder(deadline)) : std::exchange(next, {});
       Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
       if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
       if (const std::string& to = std::get<Referral>(met).to; may_be_asked(to)) next = to;
-      if (options_.interruption.stop_requested()) return fail(Code::kCancelled, "interrupted");
+      if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
       MutexLock lock(mutex_);
@@ -437,6 +439,14 @@ class GroupImpl final : public Group {
     return TFD_TRY(parse_result((**answer->got).meta));
   }
 
+  /// True if this process was asked to end, and waits no longer. A member of a generation has something to hand over,
+  /// so it waits a moment for those that are left.
+  bool gives_up(Clock::time_point since) {
+    if (!options_.interruption.stop_requested()) return false;
+    const MutexLock lock(mutex_);
+    return !roster_.has_generation() || Clock::now() >= since + kFarewell;
+  }
+
   /// Waits until nobody is missing.
   template <class Missing>
   Result<void> wait(Deadline deadline, const Missing& missing) {
@@ -445,7 +455,7 @@ class GroupImpl final : public Group {
     for (;;) {
       const std::vector<std::string> names = missing();
       if (names.empty()) return {};
-      if (options_.interruption.stop_requested()) return fail(Code::kCancelled, "interrupted");
+      if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "waited {} for {} to join",
                     format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun)),

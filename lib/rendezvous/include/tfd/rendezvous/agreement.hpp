@@ -3,12 +3,8 @@
 //
 // What the launchers of one group agree on: who takes part, when all start, what failed first, whether all are started
 // again, and how everything ends. A state machine of the launcher that holds the rendezvous: no socket, no clock of its
-// own. Thread rule: plain value.
-//
-//   Agreement agreement(options, Clock::now());
-//   TFD_TRY(agreement.join(1, {.host = "10.0.0.2", .addresses = {"10.0.0.2:41000"}}, now));
-//   agreement.tick(now);                                  // by agreement.next() at the latest
-//   for (auto& [launcher, command] : agreement.take()) …  // to be sent
+// own: it is told who joins and reports, ticks at next() at the latest, and what it decides is taken to be sent. Thread
+// rule: plain value.
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -4,10 +4,6 @@
 // A launcher's part in a group of launchers, one per host: one of them holds the rendezvous, the others ask it; all do
 // what its Agreement says. It starts no process itself. Thread rule: lives on the thread that turns its EventLoop;
 // callbacks run there. Its endpoint has a thread of its own, so signals are blocked before.
-//
-//   auto rendezvous = TFD_TRY(Rendezvous::open(loop, {.at = address, .listener = …, .on_command = …}));
-//   rendezvous->report({.kind = Report::Kind::kIdle, .generation = 0});
-//   while (!rendezvous->is_done()) TFD_TRY(loop.turn());
 #include <functional>
 #include <memory>
 #include <optional>
