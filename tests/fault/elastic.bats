@@ -16,7 +16,7 @@ undisturbed() { # STEPS
   run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$1" \
     --set train.checkpoint.dir=undisturbed </dev/null
 }
-# All are asked to end: each hands over, and the last one saves. Its weights are those of an undisturbed run of as many steps, so that
+# All are asked to end: each hands over (one that has only just been started dies of SIGTERM), and the last one saves. Its weights are those of an undisturbed run of as many steps, so that
 # nothing depends on how many this machine makes meanwhile.
 ends_with_undisturbed_bits() {
   local pid code saved=0 file steps
@@ -25,8 +25,11 @@ ends_with_undisturbed_bits() {
     LIMIT=60 ends "$pid"
     code=0
     wait "$pid" || code=$?
-    [ "$code" = 0 ] || [ "$code" = 75 ] || { echo "exit code $code" && cat ./*.talk && return 1; }
-    [ "$code" = 0 ] || saved=1
+    case $code in
+      0 | 143) ;;
+      75) saved=1 ;;
+      *) echo "exit code $code" && cat ./*.talk && return 1 ;;
+    esac
   done
   [ "$saved" = 1 ]
   file=$(jq -r .latest ck/index.json)
@@ -63,15 +66,14 @@ reaches() { # I STEP
   members 3 "${args[@]}"
   reaches 0 500
   killed 1
-  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
   member 1 "${args[@]}"
-  talks 0 'generation 3 goes on at step [0-9]*: worker:0, worker:2, worker:1; with worker:1 anew$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2, worker:1; with worker:1 anew$'
   jq -es 'any(.[]; .event == "worker" and .task == "worker:1" and .state == "lost" and .step >= 500)' worker:0.events
   killed 0
   RUN=${PIDS[2]} until_event worker:2 '.event == "start" and .workers == 2 and .replicas == 4 and .adopted'
   member 0 "${args[@]}"
-  talks 2 'generation 5 goes on at step [0-9]*: worker:2, worker:1, worker:0; with worker:0 anew$'
-  [ "$(jq -r .writer.generation ck/index.json)" -le 5 ]
+  talks 2 'generation [0-9]* goes on at step [0-9]*: worker:2, worker:1, worker:0; with worker:0 anew$'
   ends_with_undisturbed_bits
   [ "$(jq -r .writer.generation ck/index.json)" -ge 5 ]
 }
@@ -83,7 +85,7 @@ reaches() { # I STEP
   kill -TERM "${PIDS[1]}"
   run_ends "${PIDS[1]}" 0
   grep -q 'the others go on; the same command joins them again$' worker:1.talk
-  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
   kill -TERM "${PIDS[0]}"
   run_ends "${PIDS[0]}" 0
   [ "$(last worker:0 .reason)" = '"left"' ]
@@ -109,7 +111,7 @@ reaches() { # I STEP
   members 3 "${args[@]}" --join 5s
   RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
   killed 1
-  talks 0 'generation 2 goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
   killed 2
   run_ends "${PIDS[0]}" 75
   grep -q 'waited 5[.0-9a-z]* for worker:1, worker:2 to join$' worker:0.talk
@@ -120,9 +122,9 @@ reaches() { # I STEP
   members 2 "${args[@]}"
   reaches 0 500
   kill -STOP "${PIDS[1]}"
-  talks 0 'generation 2 goes on at step [0-9]*: worker:0; without worker:1$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; without worker:1$'
   kill -CONT "${PIDS[1]}"
-  talks 0 'generation 3 goes on at step [0-9]*: worker:0, worker:1; with worker:1 anew$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; with worker:1 anew$'
   ends_with_undisturbed_bits
 }
 
