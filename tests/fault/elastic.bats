@@ -16,6 +16,17 @@ undisturbed() { # STEPS
   run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$1" \
     --set train.checkpoint.dir=undisturbed </dev/null
 }
+# Waits until somebody who lives is the chief, and has a state to hand over.
+somebody_trains() {
+  local i tries
+  for ((tries = 0; tries < 600; ++tries)); do
+    for i in "${!PIDS[@]}"; do
+      ! kill -0 "${PIDS[$i]}" 2>/dev/null || ! grep -q '"event":"step"' "worker:$i.events" || return 0
+    done
+    sleep 0.1
+  done
+  cat ./*.talk && return 1
+}
 # All are asked to end: each hands over (one that has only just been started dies of SIGTERM), and the last one saves. Its weights are those of an undisturbed run of as many steps, so that
 # nothing depends on how many this machine makes meanwhile.
 ends_with_undisturbed_bits() {
@@ -146,6 +157,7 @@ reaches() { # I STEP
       fi
       member "$victim" "${args[@]}"
     done
+    somebody_trains
     ends_with_undisturbed_bits
   done
 }
