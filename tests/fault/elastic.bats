@@ -105,6 +105,7 @@ reaches() { # I STEP
   run_ends "${PIDS[2]}" 75
   local saved
   saved=$(last worker:2 .step)
+  grep -q "the same command continues from ck/step-$(printf %08d "$saved").safetensors$" worker:2.talk
   [ -f "ck/step-$(printf %08d "$saved").safetensors" ]
   PIDS=()
   local i

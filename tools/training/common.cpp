@@ -256,8 +256,9 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
   if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);
   say(io, ending.tool,
-      ending.joins ? "the same command joins the training again"
-                   : fmt::format("{} continues from {}", ending.command, summary.checkpoint));
+      ending.joins && summary.checkpoint.empty()
+          ? "the same command joins the training again"
+          : fmt::format("{} continues from {}", ending.command, summary.checkpoint));
   return static_cast<int>(cli::ExitCode::kTryAgain);
 }
 
