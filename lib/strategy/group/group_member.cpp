@@ -80,7 +80,7 @@ Result<bool> GroupMember::begin(const train::TrainStart& from) {
   }
 }
 
-Result<void> GroupMember::regroup() {
+Result<MemberChanges> GroupMember::regroup() {
   keep_inputs();
   const std::vector<std::string> before = names_;
   for (;;) {
@@ -89,18 +89,19 @@ Result<void> GroupMember::regroup() {
     if (entered) break;
     if (!survives(entered.error())) return fail(entered.error());
   }
-  if (!options_.group.say) return {};
-  std::vector<std::string> gone, come;
+  MemberChanges changes;
+  auto& [gone, come] = changes;
   const auto is_in = [](const std::vector<std::string>& names) {
     return [&names](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   };
   std::ranges::remove_copy_if(before, std::back_inserter(gone), is_in(names_));
   std::ranges::remove_copy_if(names_, std::back_inserter(come), is_in(before));
-  options_.group.say(fmt::format("generation {} goes on at step {}: {}{}{}", group_->communicator().generation(),
-                                 trainer_.step(), fmt::join(names_, ", "),
-                                 gone.empty() ? "" : fmt::format("; without {}", fmt::join(gone, ", ")),
-                                 come.empty() ? "" : fmt::format("; with {} anew", fmt::join(come, ", "))));
-  return {};
+  if (options_.group.say)
+    options_.group.say(fmt::format("generation {} goes on at step {}: {}{}{}", group_->communicator().generation(),
+                                   trainer_.step(), fmt::join(names_, ", "),
+                                   gone.empty() ? "" : fmt::format("; without {}", fmt::join(gone, ", ")),
+                                   come.empty() ? "" : fmt::format("; with {} anew", fmt::join(come, ", "))));
+  return changes;
 }
 
 std::vector<int> GroupMember::leavers(const Notices& notices) const {
@@ -141,7 +142,7 @@ Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const t
 }
 
 /// Returns as many as are stated, else as in the chief's checkpoint, else one for each device.
-Result<int> GroupMember::replicas_of_new_training(int known) const {
+int GroupMember::replicas_of_new_training(int known) const {
   int replicas = options_.replicas;
   if (replicas != 0 && known != 0 && replicas != known && is_chief())
     options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
@@ -176,7 +177,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   const bool has_behind =
       is_new || std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
   if (is_new)
-    TFD_TRY(share(TFD_TRY(replicas_of_new_training(most->replicas)),
+    TFD_TRY(share(replicas_of_new_training(most->replicas),
                   options_.replicas != 0 ? "--replicas:" : "the checkpoint's training has"));
   else
     TFD_TRY(share(most->replicas, "the training has"));

@@ -15,6 +15,11 @@
 
 namespace tfd::strategy {
 
+/// Names of members that a generation lacks, and has beside those of the one before.
+struct MemberChanges {
+  std::vector<std::string> gone, come;
+};
+
 class GroupMember {
  public:
   /// `program` and `options` are borrowed.
@@ -31,7 +36,7 @@ class GroupMember {
   /// Goes on with those that are left, and those that came: each member calls it once it finds that one is lost, or
   /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. Errors: too few
   /// are left.
-  Result<void> regroup();
+  Result<MemberChanges> regroup();
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
   /// Followers that were interrupted, and leave after this round, since enough are left; empty: all stop, if any.
@@ -91,7 +96,7 @@ class GroupMember {
   Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
-  Result<int> replicas_of_new_training(int known) const;
+  int replicas_of_new_training(int known) const;
   Result<void> enter(const train::TrainStart& from);
   Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
   TrainerPlace place() const;

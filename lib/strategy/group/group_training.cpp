@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_training.hpp"
 
-#include <algorithm>
-
 #include "group_member.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/epochs.hpp"
@@ -151,19 +149,15 @@ Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
 }
 
 Result<void> ChiefDriver::regroup(const std::string& why) {
-  const std::vector<std::string> before = member_.names();
-  TFD_TRY(member_.regroup());
-  const std::vector<std::string>& now = member_.names();
-  for (const std::string& name : before)
-    if (std::ranges::find(now, name) == now.end()) news_.push_back({.task = name, .lost = true, .reason = why});
-  for (const std::string& name : now)
-    if (std::ranges::find(before, name) == before.end()) news_.push_back({.task = name});
+  const MemberChanges changes = TFD_TRY(member_.regroup());
+  for (const std::string& name : changes.gone) news_.push_back({.task = name, .lost = true, .reason = why});
+  for (const std::string& name : changes.come) news_.push_back({.task = name});
   if (member_.is_chief()) return {};
   return fail(
       Error{Code::kUnavailable,
             fmt::format("the group has gone on without this process, and {} decides now: the same command joins it",
-                        now.front()),
-            now.front()});
+                        member_.names().front()),
+            member_.names().front()});
 }
 
 void ChiefDriver::describe(JsonLine& start) const {
