@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
 
 namespace tfd::train {
@@ -69,6 +70,19 @@ void CheckpointManager::say_beginning(const std::optional<variable::Checkpoint>&
   const bool is_done = resumed && (ended_ || (train_.steps && resumed->step >= *train_.steps));
   options_.say(resumed && !is_done ? fmt::format("resuming from {}", resumed->path)
                                    : fmt::format("weights from {}", (resumed ? resumed : initial)->path));
+}
+
+void CheckpointManager::say_nothing_left(std::int64_t step) const {
+  if (!options_.say) return;
+  const std::string reason = ended_ ? ended_->reason : "";
+  if (reason == "stopped")
+    options_.say(fmt::format("already stopped at step {}, after {} without a better {}", step,
+                             counted(static_cast<std::uint64_t>(train_.stop->patience), "evaluation"),
+                             train_.stop->by.metric));
+  else if (reason == "end_of_data")
+    options_.say(fmt::format("already at step {}, where the data ended", step));
+  else
+    options_.say(fmt::format("already at step {} of {}", step, train_.steps.value_or(step)));
 }
 
 Result<void> CheckpointManager::probe() const {

@@ -7,7 +7,6 @@
 
 #include "early_stopping.hpp"
 #include "reporter.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/data/dataset.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
@@ -66,7 +65,6 @@ class TrainLoop final : public StepControl {
   bool passed(std::int64_t every, std::int64_t since) const { return every > 0 && step_ / every > since / every; }
 
   Result<void> find_beginning();
-  void say_nothing_left() const;
   TrainSummary summarise(std::string reason) const;
   Result<std::string> train();
   Result<void> begin();
@@ -161,7 +159,7 @@ Result<TrainSummary> TrainLoop::run() {
   TFD_TRY(find_beginning());
   // Even if nothing is left to train, the variables may be needed for the final metrics.
   if (nothing_left() && !evaluates() && !role_.has_others && !role_.ends_with_others) {
-    say_nothing_left();
+    checkpoints_.say_nothing_left(first_step_);
     TFD_TRY(report_.end({.reason = "nothing_left", .step = step_}));
     return summarise("nothing_left");
   }
@@ -188,18 +186,6 @@ Result<void> TrainLoop::find_beginning() {
   return nothing_left() ? Result<void>() : checkpoints_.probe();
 }
 
-void TrainLoop::say_nothing_left() const {
-  const std::string reason = checkpoints_.ended() ? checkpoints_.ended()->reason : "";
-  if (reason == "stopped")
-    report_.say(fmt::format("already stopped at step {}, after {} without a better {}", first_step_,
-                            counted(static_cast<std::uint64_t>(train_.stop->patience), "evaluation"),
-                            train_.stop->by.metric));
-  else if (reason == "end_of_data")
-    report_.say(fmt::format("already at step {}, where the data ended", first_step_));
-  else
-    report_.say(fmt::format("already at step {} of {}", first_step_, train_.steps.value_or(first_step_)));
-}
-
 TrainSummary TrainLoop::summarise(std::string reason) const {
   return {.reason = std::move(reason),
           .first_step = first_step_,
@@ -222,7 +208,7 @@ Result<std::string> TrainLoop::train() {
 
 Result<void> TrainLoop::begin() {
   const bool is_known = nothing_left() && !role_.has_others;  // others may train something else already
-  if (is_known) say_nothing_left();
+  if (is_known) checkpoints_.say_nothing_left(first_step_);
   auto& from = restored_ ? restored_ : initial_;
   const bool may_go_on = !is_known && train_.checkpoint && train_.checkpoint->resume;
   const StartResult begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
@@ -233,7 +219,7 @@ Result<void> TrainLoop::begin() {
   adopted_ = begun.adopted;
   if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);
   first_step_ = step_ = begun.step;
-  if (nothing_left() && !is_known) say_nothing_left();
+  if (nothing_left() && !is_known) checkpoints_.say_nothing_left(first_step_);
   const bool goes_on = begun.joined || begun.adopted;
   if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));

@@ -8,11 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <map>
 #include <optional>
 #include <set>
 #include <variant>
 
+#include "held_meeting.hpp"
 #include "listen_host.hpp"
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
@@ -41,7 +41,10 @@ Result<collective::Secret> make_secret() {
 class GroupImpl final : public Group {
  public:
   explicit GroupImpl(GroupOptions options)
-      : options_(std::move(options)), started_(Clock::now()), names_(names_of(options_.members)) {}
+      : options_(std::move(options)),
+        started_(Clock::now()),
+        names_(names_of(options_.members)),
+        held_(options_.settle) {}
 
   ~GroupImpl() override {
     leave();
@@ -112,12 +115,8 @@ class GroupImpl final : public Group {
     options.on_peer = [this](const transport::PeerEvent& event) { peer_changed(event); };
     options.on_caller_gone = [this](const transport::Caller& caller) {
       const MutexLock lock(mutex_);
-      newcomers_.erase(caller.connection);
-      has_newcomers_ = !newcomers_.empty();
-      const auto found = waiting_.find(caller.connection);
-      if (found == waiting_.end()) return;
-      if (meeting_) meeting_->forget(found->second.place);
-      waiting_.erase(found);
+      held_.forget(caller.connection);
+      has_newcomers_ = held_.has_newcomers();
     };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)), name);
     return {};
@@ -153,31 +152,22 @@ class GroupImpl final : public Group {
   void join(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
     const MutexLock lock(mutex_);
     if (request.meta.empty()) {  // who only asks
-      const std::string known = roster_.has_generation() ? roster_.holder() : meeting_ ? own_name() : "";
-      return responder.reply(message_of(format_referral({known, roster_.has_generation()})));
+      const std::string known = roster_.has_generation() ? roster_.holder() : held_.is_held() ? own_name() : "";
+      return responder.reply(meeting_message(format_referral({known, roster_.has_generation()})));
     }
     auto asked = parse_join(request.meta);
     if (!asked) return responder.reply(fail(asked.error()));
-    if (meeting_) {
-      admit(caller.connection, *asked, std::move(responder));
+    if (held_.is_held()) {
+      held_.admit(caller.connection, *asked, std::move(responder));
+      tell();
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
     } else if (roster_.holder() == own_name()) {  // it waits until this generation ends
-      newcomers_.insert_or_assign(caller.connection, Newcomer{*std::move(asked), std::move(responder)});
+      held_.keep(caller.connection, *std::move(asked), std::move(responder));
       has_newcomers_ = true;
     } else {
-      responder.reply(message_of(format_referral({roster_.holder(), roster_.has_generation()})));
+      responder.reply(meeting_message(format_referral({roster_.holder(), roster_.has_generation()})));
     }
-  }
-
-  void admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder)
-      TFD_REQUIRES(mutex_) {
-    const auto place = meeting_->join(request);
-    if (!place) return responder.reply(fail(place.error()));
-    std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
-    waiting_.emplace(connection, Waiting{*place, std::move(responder)});
-    settled_ = Deadline::after(options_.settle);
-    tell();
   }
 
   void tell() TFD_REQUIRES(mutex_) {
@@ -193,13 +183,13 @@ class GroupImpl final : public Group {
     tell();
     if (event.state == transport::PeerState::kUp) {
       roster_.up(event.name, event.incarnation);
-      if (meeting_) meeting_->set_lost(event.name, false);
+      if (held_.is_held()) held_.meeting().set_lost(event.name, false);
     }
     if (event.state != transport::PeerState::kLost) return;
     if (!roster_.lost(event.name, event.incarnation, event.is_gone)) return;
-    if (meeting_ && is_elastic()) {
-      meeting_->set_lost(event.name, true);
-      static_cast<void>(meeting_->join(own_request()));  // says who has ended
+    if (held_.is_held() && is_elastic()) {
+      held_.meeting().set_lost(event.name, true);
+      static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
     }
     // The end of a process is seen by the communicator, behind all that it sent before.
     if (!event.is_gone)
@@ -225,13 +215,6 @@ class GroupImpl final : public Group {
   }
 
   // ---- on the caller's thread
-
-  static transport::Message message_of(std::string text) {
-    transport::Message out;
-    out.kind = static_cast<std::uint16_t>(Kind::kMeet);
-    out.meta = std::move(text);
-    return out;
-  }
 
   /// Meets, and connects, until both succeed: a member may be lost between them.
   Result<void> begin_generation(Deadline deadline) {
@@ -338,15 +321,11 @@ class GroupImpl final : public Group {
 
   void begin_meeting() {
     const MutexLock lock(mutex_);
-    meeting_.emplace(names_, options_.least);
+    Meeting meeting(names_, options_.least);
     if (is_elastic())
       for (const std::string& name : names_)
-        if (name != own_name())
-          meeting_->set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
-    static_cast<void>(meeting_->join(own_request()));
-    settled_ = Deadline::after(options_.settle);
-    for (auto& [connection, one] : std::exchange(newcomers_, {}))
-      admit(connection, one.request, std::move(one.responder));
+        if (name != own_name()) meeting.set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
+    held_.begin(std::move(meeting), own_request());
     has_newcomers_ = false;
   }
 
@@ -357,25 +336,19 @@ class GroupImpl final : public Group {
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
       if (is_elastic()) look_for_others(probed);
       const MutexLock lock(mutex_);
-      if (!referred_.empty() || (is_elastic() && meeting_->is_enough() && settled_.expired())) return {};
-      return meeting_->missing();
+      if (!referred_.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
+      return held_.meeting().missing();
     }));
     const collective::Secret secret = TFD_TRY(make_secret());
     const MutexLock lock(mutex_);
     if (!referred_.empty()) {
       const Referral referral{std::exchange(referred_, {}), true};
-      end_meeting(format_referral(referral));
+      held_.end(format_referral(referral), !is_elastic());
       return referral;
     }
-    MeetingResult result = meeting_->end(secret);
-    end_meeting(format_result(result));
+    MeetingResult result = held_.meeting().end(secret);
+    held_.end(format_result(result), !is_elastic());
     return result;
-  }
-
-  void end_meeting(const std::string& answer) TFD_REQUIRES(mutex_) {
-    for (auto& [connection, one] : waiting_) one.responder.reply(message_of(answer));
-    waiting_.clear();
-    if (is_elastic()) meeting_.reset();  // else it refuses who comes later
   }
 
   /// Before a first generation begins: asks each task that is up, once, whether there is one already.
@@ -386,7 +359,7 @@ class GroupImpl final : public Group {
     }
     for (const std::string& name : names_) {
       if (name == own_name() || !is_up(name) || !probed.insert(name).second) continue;
-      endpoint_->request(peer_of(name), message_of(""), Deadline::after(options_.silence),
+      endpoint_->request(peer_of(name), meeting_message(""), Deadline::after(options_.silence),
                          [this](const Result<transport::Message>& answer) {
                            const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
                            const MutexLock lock(mutex_);
@@ -416,14 +389,15 @@ class GroupImpl final : public Group {
       const MutexLock lock(mutex_);
       request = format_join(own_request());
     }
-    endpoint_->request(peer, message_of(std::move(request)), deadline, [this, answer](Result<transport::Message> got) {
-      {
-        const MutexLock lock(answer->mutex);
-        answer->got = std::move(got);
-      }
-      const MutexLock lock(mutex_);
-      tell();
-    });
+    endpoint_->request(peer, meeting_message(std::move(request)), deadline,
+                       [this, answer](Result<transport::Message> got) {
+                         {
+                           const MutexLock lock(answer->mutex);
+                           answer->got = std::move(got);
+                         }
+                         const MutexLock lock(mutex_);
+                         tell();
+                       });
     TFD_TRY(wait(Deadline::never(), [&answer] {
       const MutexLock lock(answer->mutex);
       return answer->got ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
@@ -484,21 +458,10 @@ class GroupImpl final : public Group {
   Mutex mutex_;
   std::condition_variable changed_;
   bool has_news_ TFD_GUARDED_BY(mutex_) = false;
-  struct Waiting {
-    int place;
-    transport::Responder responder;
-  };
-  struct Newcomer {
-    JoinRequest request;
-    transport::Responder responder;
-  };
   Roster roster_ TFD_GUARDED_BY(mutex_);
-  std::optional<Meeting> meeting_ TFD_GUARDED_BY(mutex_);  // that is held here
-  Deadline settled_ TFD_GUARDED_BY(mutex_) = Deadline::never();
-  std::map<std::uint64_t, Waiting> waiting_ TFD_GUARDED_BY(mutex_);     // in the meeting, by connection
-  std::map<std::uint64_t, Newcomer> newcomers_ TFD_GUARDED_BY(mutex_);  // for the next one, by connection
-  std::string referred_ TFD_GUARDED_BY(mutex_);                         // who has a group, before a first meeting ends
-  std::unique_ptr<collective::Communicator> communicator_;              // made under the lock, used by its own thread
+  HeldMeeting held_ TFD_GUARDED_BY(mutex_);
+  std::string referred_ TFD_GUARDED_BY(mutex_);             // who has a group, before a first meeting ends
+  std::unique_ptr<collective::Communicator> communicator_;  // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
   bool has_left_ TFD_GUARDED_BY(mutex_) = false;
 

@@ -46,6 +46,8 @@ class CheckpointManager {
   /// Reports the variables' origin.
   void say_beginning(const std::optional<variable::Checkpoint>& resumed,
                      const std::optional<variable::Checkpoint>& initial) const;
+  /// Reports that the training was over already, at this step, and why.
+  void say_nothing_left(std::int64_t step) const;
 
   /// Time of the next checkpoint; never, if none is due by time.
   Deadline next_time() const;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "held_meeting.hpp"
+
+#include <utility>
+
+namespace tfd::task {
+
+void HeldMeeting::begin(Meeting meeting, const JoinRequest& own) {
+  meeting_.emplace(std::move(meeting));
+  static_cast<void>(meeting_->join(own));
+  settled_ = Deadline::after(settle_);
+  for (auto& [connection, one] : std::exchange(newcomers_, {})) admit(connection, one.request, std::move(one.responder));
+}
+
+void HeldMeeting::admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder) {
+  const auto place = meeting_->join(request);
+  if (!place) return responder.reply(fail(place.error()));
+  std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
+  waiting_.emplace(connection, Waiting{*place, std::move(responder)});
+  settled_ = Deadline::after(settle_);
+}
+
+void HeldMeeting::keep(std::uint64_t connection, JoinRequest request, transport::Responder responder) {
+  newcomers_.insert_or_assign(connection, Newcomer{std::move(request), std::move(responder)});
+}
+
+void HeldMeeting::forget(std::uint64_t connection) {
+  newcomers_.erase(connection);
+  const auto found = waiting_.find(connection);
+  if (found == waiting_.end()) return;
+  if (meeting_) meeting_->forget(found->second.place);
+  waiting_.erase(found);
+}
+
+void HeldMeeting::end(const std::string& answer, bool stays) {
+  for (auto& [connection, one] : waiting_) one.responder.reply(meeting_message(answer));
+  waiting_.clear();
+  if (!stays) meeting_.reset();
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,64 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A meeting that this task holds, and the requests that wait for its end or, while a generation makes steps, for the
+// next one. Private to the room. Thread rule: one thread at a time; answers leave by the transport.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "meeting.hpp"
+#include "messages/protocol.hpp"
+#include "tfd/base/deadline.hpp"
+#include "tfd/transport/endpoint.hpp"
+
+namespace tfd::task {
+
+/// A message of a meeting, as text.
+inline transport::Message meeting_message(std::string text) {
+  transport::Message out;
+  out.kind = static_cast<std::uint16_t>(Kind::kMeet);
+  out.meta = std::move(text);
+  return out;
+}
+
+class HeldMeeting {
+ public:
+  /// `settle`: how long a first meeting waits for more once enough have come.
+  explicit HeldMeeting(Duration settle) : settle_(settle) {}
+
+  bool is_held() const { return meeting_.has_value(); }
+  Meeting& meeting() { return *meeting_; }
+  bool has_settled() const { return settled_.expired(); }
+  /// Begins it, with this task's own request first, and then those of the newcomers.
+  void begin(Meeting meeting, const JoinRequest& own);
+  /// Lets a task join. Its request is answered when the meeting ends, or at once with the reason why it can't.
+  void admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder);
+  /// Lets a task wait for the next meeting.
+  void keep(std::uint64_t connection, JoinRequest request, transport::Responder responder);
+  bool has_newcomers() const { return !newcomers_.empty(); }
+  /// Forgets the requests of a connection that has ended.
+  void forget(std::uint64_t connection);
+  /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any more.
+  void end(const std::string& answer, bool stays);
+
+ private:
+  struct Waiting {
+    int place;
+    transport::Responder responder;
+  };
+  struct Newcomer {
+    JoinRequest request;
+    transport::Responder responder;
+  };
+
+  const Duration settle_;
+  std::optional<Meeting> meeting_;
+  Deadline settled_ = Deadline::never();
+  std::map<std::uint64_t, Waiting> waiting_;     // in the meeting, by connection
+  std::map<std::uint64_t, Newcomer> newcomers_;  // for the next one, by connection
+};
+
+}  // namespace tfd::task
