@@ -9,7 +9,8 @@ void HeldMeeting::begin(Meeting meeting, const JoinRequest& own) {
   meeting_.emplace(std::move(meeting));
   static_cast<void>(meeting_->join(own));
   settled_ = Deadline::after(settle_);
-  for (auto& [connection, one] : std::exchange(newcomers_, {})) admit(connection, one.request, std::move(one.responder));
+  for (auto& [connection, one] : std::exchange(newcomers_, {}))
+    admit(connection, one.request, std::move(one.responder));
 }
 
 void HeldMeeting::admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder) {

@@ -41,7 +41,8 @@ class HeldMeeting {
   bool has_newcomers() const { return !newcomers_.empty(); }
   /// Forgets the requests of a connection that has ended.
   void forget(std::uint64_t connection);
-  /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any more.
+  /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any
+  /// more.
   void end(const std::string& answer, bool stays);
 
  private:
