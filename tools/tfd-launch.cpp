@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "bounds_option.hpp"
 #include "cluster_option.hpp"
 #include "key_option.hpp"
 #include "launch/cluster.hpp"
@@ -125,21 +126,15 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--remote", .help = "Be one that --hosts starts", .target = &a.remote, .hidden = true},
       {.names = "--fault",
        .placeholder = "'KIND JOB:I after DUR'",
-       .help = "For tests, send a task a signal: kill, stop, cont or term, such as 'kill worker:1 after 5s'; may be "
-               "repeated",
+       .help =
+           "For tests, send a task a signal: kill, stop, cont or term, such as 'kill worker:1 after 5s'; tfd-run in a "
+           "group also 'at step 412'; may be repeated",
        .target = &a.faults},
   };
 }
 
-/// --workers or --nnodes: MIN and MAX.
-struct Bounds {
-  std::int64_t least = 0;
-  std::int64_t most = 0;
-  bool is_elastic = false;  // both were given: who fails is replaced
-};
-
-Result<std::optional<Bounds>> parse_bounds(const Asked& asked) {
-  constexpr std::int64_t kMost = 4096;
+/// --workers or --nnodes.
+Result<std::optional<Bounds>> find_bounds(const Asked& asked) {
   if (!asked.workers.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes and --workers exclude each other: one counts hosts, the other tasks");
   const std::string option = asked.nnodes.empty() ? "--workers" : "--nnodes";
@@ -153,11 +148,7 @@ Result<std::optional<Bounds>> parse_bounds(const Asked& asked) {
     TFD_TRY(check_failures(false));
     return std::nullopt;
   }
-  const std::vector<std::string> ends = split(text, ':');
-  if (ends.size() > 2) return fail(Code::kUsage, "{}: '{}' is not MIN or MIN:MAX", option, printable(text));
-  Bounds bounds{.is_elastic = ends.size() == 2};
-  bounds.least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, kMost), option));
-  bounds.most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), bounds.least, kMost), option));
+  const Bounds bounds = TFD_TRY(parse_bounds(option, text));
   TFD_TRY(check_failures(bounds.is_elastic));
   return bounds;
 }
@@ -296,7 +287,7 @@ Result<int> run(const Asked& asked, cli::Io& io) {
     return fail(Code::kUsage, "--env: a command has all variables here; it is for --hosts");
   if (asked.joint.rendezvous.empty() && asked.hosts.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
-  const auto bounds = TFD_TRY(parse_bounds(asked));
+  const auto bounds = TFD_TRY(find_bounds(asked));
   if (!asked.hosts.empty()) return run_through_ssh(asked, io);
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);
 }

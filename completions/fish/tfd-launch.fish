@@ -19,7 +19,7 @@ complete -c tfd-launch -l grace -x -d 'How long tasks may take to end after a si
 complete -c tfd-launch -l advertise -x -d 'With --rendezvous, the name or address by which other hosts reach this one'
 complete -c tfd-launch -l key-file -r -F -d 'The cluster\'s key file; none: no key'
 complete -c tfd-launch -l insecure -d 'With --rendezvous, let other hosts connect without a key'
-complete -c tfd-launch -l fault -x -d 'For tests, send a task a signal: kill, stop, cont or term, such as \'kill worker:1 after 5s\'; may be repeated'
+complete -c tfd-launch -l fault -x -d 'For tests, send a task a signal: kill, stop, cont or term, such as \'kill worker:1 after 5s\'; tfd-run in a group also \'at step 412\'; may be repeated'
 complete -c tfd-launch -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
 complete -c tfd-launch -s q -l quiet -d 'Print errors only'
 complete -c tfd-launch -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'

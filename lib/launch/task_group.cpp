@@ -59,8 +59,10 @@ struct TaskGroup::Task {
   Member member;
   std::string name;
   std::optional<process::Child> child;
-  pid_t group = 0;  // after the child's end: its process group, if others of it are waited for
-  int pid = 0;      // of the last start
+  pid_t group = 0;                        // after the child's end: its process group, if others of it are waited for
+  bool has_failed = false;                // its last start
+  process::EventLoop::TimerId again = 0;  // of its next start alone
+  int pid = 0;                            // of the last start
   int starts = 0;
 };
 
@@ -73,8 +75,10 @@ TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles fi
 TaskGroup::~TaskGroup() {
   kill();
   for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_}) loop_.cancel(timer);
-  for (const auto& task : tasks_)
+  for (const auto& task : tasks_) {
+    loop_.cancel(task->again);
     if (task->child) loop_.forget(task->child->pidfd());
+  }
 }
 
 Result<void> TaskGroup::start() {
@@ -105,14 +109,19 @@ Result<void> TaskGroup::start_task(Task& task) {
   child.stdout_fd = ends.out.get();
   child.stderr_fd = ends.err.get();
   files_.clear(task.member.id);
+  files_.clear_standing(task.member.id);
   if (task.member.has_rank) {
     child.environment.set("TFD_GENERATION", std::to_string(generation_));
     child.environment.set("TFD_RESTARTS", std::to_string(task.starts));
     child.environment.set("TFD_ERROR_FILE", files_.path_of(task.member.id));
     child.environment.set("TORCHELASTIC_ERROR_FILE", files_.path_of(task.member.id));
+    if (restarts_) child.environment.set("TFD_MEMBER_FILE", files_.member_path_of(task.member.id));
   }
+  for (const Fault& fault : options_.faults_at_steps)
+    if (fault.task == task.member.id && task.starts == 0) child.environment.set("TFD_FAULT", format_fault(fault));
   task.child = TFD_TRY(process::Child::start(child));
   task.pid = task.child->pid();
+  task.has_failed = false;
   ++task.starts;
   options_.log.info("{}: process {}", task.name, task.pid);
   loop_.watch(task.child->pidfd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
@@ -126,9 +135,12 @@ void TaskGroup::on_exit(Task& task) {
   relay_.task_ended(task.name);  // its last lines come before ours about it
   task.child.reset();
   options_.log.info("{} {}", task.name, describe_end(*status));
-  const bool has_failed = status->code != 0;
-  if ((has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
-  if (has_failed) on_failure(note(task, *status));
+  task.has_failed = status->code != 0;
+  if ((task.has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
+  const bool was_member = files_.standing_of(task.member.id) == Standing::kMember;
+  files_.clear_standing(task.member.id);
+  if (task.has_failed) on_failure(note(task, *status));
+  if (was_member && !task.has_failed && is_done()) finish();
   if (decide_timer_ != 0 && running().empty()) decide();
   check_end();
 }
@@ -163,8 +175,9 @@ void TaskGroup::on_failure(Failure failure) {
   }
   // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.status.code == kOthersLoss;
-  if (!cause_ || !is_consequence) cause_ = std::move(failure);
-  if (!is_consequence || running().empty()) return decide();
+  if (!cause_ || (!is_consequence && cause_->status.code == kOthersLoss)) cause_ = std::move(failure);
+  // Several tasks of a group that goes on may die of one cause, or all.
+  if ((!is_consequence && !goes_on()) || running().empty()) return decide();
   if (decide_timer_ == 0) decide_timer_ = loop_.at(Clock::now() + kCauseDelay, [this] { decide(); });
 }
 
@@ -175,7 +188,8 @@ void TaskGroup::decide() {
   std::string line = line_of(*cause_);
   if (restarts_) {
     const bool counts = !Restarts::is_preemption(cause_->status);
-    if (const auto wait = restarts_->on_failure(Clock::now(), counts)) return start_again_later(line, *wait, counts);
+    if (const auto wait = restarts_->on_failure(Clock::now(), counts))
+      return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
     const std::string count = counted(static_cast<std::uint64_t>(restarts_->count()), "failure");
     line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(Restarts::kWindow),
                         restarts_->count() == 1 ? "is" : "are", restarts_->most());
@@ -185,12 +199,70 @@ void TaskGroup::decide() {
   end_all(SIGTERM, options_.stop_grace);
 }
 
+/// True if tasks with a rank run, and all of them go on without those that failed.
+bool TaskGroup::goes_on() const {
+  bool some = false;
+  for (const auto& task : tasks_) {
+    if (!restarts_ || !task->child || !task->member.has_rank) continue;
+    if (files_.standing_of(task->member.id) == Standing::kAlone) return false;
+    some = true;
+  }
+  return some;
+}
+
+/// Starts only those that failed again.
+void TaskGroup::replace_later(const std::string& failure, Duration wait, bool counts) {
+  std::vector<std::string> names;
+  for (const auto& task : tasks_) {
+    if (!task->has_failed || task->child || task->again != 0) continue;
+    names.push_back(task->name);
+    task->again = loop_.at(Clock::now() + wait, [this, it = task.get()] { replace(*it); });
+  }
+  cause_.reset();
+  earliest_.reset();
+  ++generation_;
+  say_(fmt::format("{}; starting {} again in {} ({})", failure, join_words(names), format_duration(wait),
+                   describe_count(counts)));
+}
+
+void TaskGroup::replace(Task& task) {
+  task.again = 0;
+  const auto started = start_task(task);
+  if (started) return;
+  cause_ = Failure{&task, {.code = process::exit_code_of_start_error(started.error())}, "", wall_seconds()};
+  say_(started.error().message);
+  end_all(SIGTERM, options_.stop_grace);
+}
+
+/// True if a group that goes on has come to its end: no member runs any more, and the last one ended well.
+bool TaskGroup::is_done() const {
+  return restarts_ && !ending_ && std::ranges::none_of(tasks_, [this](const auto& task) {
+           return task->child && task->member.has_rank && files_.standing_of(task->member.id) == Standing::kMember;
+         });
+}
+
+/// Those that failed aren't needed any more, nor those that would join now.
+void TaskGroup::finish() {
+  loop_.cancel(std::exchange(decide_timer_, 0));
+  cause_.reset();
+  earliest_.reset();
+  ending_ = true;
+  for (const auto& task : tasks_) {
+    loop_.cancel(std::exchange(task->again, 0));
+    if (task->child && task->member.has_rank) ::kill(-task->pid, SIGTERM);
+  }
+  kill_timer_ = loop_.at(Clock::now() + options_.stop_grace, [this] { kill(); });
+}
+
+std::string TaskGroup::describe_count(bool counts) const {
+  return counts ? fmt::format("failure {}, at most {}", restarts_->count(), restarts_->most())
+                : std::string("a preemption, no failure");
+}
+
 /// A program that doesn't join a group by itself is started again as a whole at every change.
 void TaskGroup::start_again_later(const std::string& failure, Duration wait, bool counts) {
   restart_at_ = Clock::now() + wait;
-  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait),
-                   counts ? fmt::format("failure {}, at most {}", restarts_->count(), restarts_->most())
-                          : std::string("a preemption, no failure")));
+  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait), describe_count(counts)));
   end_all(SIGTERM, options_.stop_grace);
 }
 
@@ -242,6 +314,7 @@ void TaskGroup::signal(int number) {
 
 void TaskGroup::end_all(int number, Duration grace) {
   ending_ = true;
+  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
   signal(number);
   signal(SIGCONT);  // a stopped one ends, too
   loop_.cancel(kill_timer_);
@@ -335,6 +408,7 @@ void TaskGroup::conclude() {
 }
 
 void TaskGroup::conclude(GroupEnd end) {
+  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
   ended_ = true;
   end_ = end;
 }

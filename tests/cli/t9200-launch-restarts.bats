@@ -23,6 +23,47 @@ worker:2: 2 of 3 (1:3): generation 1, restart 1' ]
   [ "$stderr" = "tfd-launch: worker:1 exited with 7; starting all again in 1s (failure 1, at most 3)" ]
 }
 
+@test "launch: with MIN:MAX only those that failed are started again where the others say that they go on" {
+  run -0 --separate-stderr tfd-launch -n 3 --workers 1:3 -- sh -c '
+    echo "$RANK: generation $TFD_GENERATION, restart $TFD_RESTARTS"
+    echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK-$TFD_RESTARTS"
+    [ "$RANK" = 0 ] || [ "$TFD_RESTARTS" = 1 ] || { until [ -e said-0-0 ]; do sleep 0.05; done; exit 7; }
+    until [ -e said-1-1 ] && [ -e said-2-1 ]; do sleep 0.05; done'
+  [ "$(sort <<<"$output")" = $'worker:0: 0: generation 0, restart 0
+worker:1: 1: generation 0, restart 0
+worker:1: 1: generation 1, restart 1
+worker:2: 2: generation 0, restart 0
+worker:2: 2: generation 1, restart 1' ]
+  [[ $stderr == "tfd-launch: worker:"[12]" exited with 7; starting worker:1 and worker:2 again in 1s (failure 1, at most 3)" ]]
+}
+
+@test "launch: a group whose last member ends well is done, and who failed before isn't waited for" {
+  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --error-dir errors -- sh -c '
+    [ "$RANK" = 0 ] || { until [ -e said-0 ]; do sleep 0.05; done; exit 9; }
+    echo member >"$TFD_MEMBER_FILE"; touch said-0
+    until [ -e errors/worker-1.json ]; do sleep 0.05; done'
+  [ "$stderr" = "" ]
+  [ "$(ls errors)" = worker-1.json ]
+}
+
+@test "launch: if none is left of a group that goes on, all are started again; too many failures end it" {
+  run -5 --separate-stderr tfd-launch -n 2 --workers 1:2 --max-failures 1 -- sh -c '
+    echo joining >"$TFD_MEMBER_FILE"; touch "said-$RANK-$TFD_RESTARTS"
+    until [ -e "said-0-$TFD_RESTARTS" ] && [ -e "said-1-$TFD_RESTARTS" ]; do sleep 0.05; done; exit 5'
+  [[ $stderr == "tfd-launch: worker:"[01]" exited with 5; starting all again in 1s (failure 1, at most 1)
+tfd-launch: worker:"[01]" exited with 5; 2 failures in 10m are too many (--max-failures 1)" ]]
+}
+
+@test "launch: a signal reaches a group of which one waits for its next start" {
+  launch -n 2 --workers 1:2 -- sh -c '
+    echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    [ "$RANK" = 0 ] || { until [ -e said-0 ]; do sleep 0.05; done; exit 3; }
+    exec sleep 60'
+  until_true grep -q 'starting worker:1 again' err
+  kill -TERM "$LAUNCHER"
+  launcher_ends 143
+}
+
 @test "launch: ports stay the same from start to start, and files go on" {
   run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --output logs -- sh -c '
     echo "$MASTER_PORT"; touch "said-$RANK"
@@ -90,5 +131,8 @@ tfd-launch: worker:1 exited with 9; 3 failures in 10m are too many (--max-failur
 @test "launch: wrong faults are one line and 64" {
   run -64 tfd-launch -n 2 --fault 'kill worker:2 after 1s' -- true
   [ "$output" = "tfd-launch: --fault: no task worker:2 here, did you mean 'worker:0'? (see tfd-launch --help)" ]
-  run -64 tfd-launch -n 2 --fault 'kill worker:1 at step 7' -- true
+  run -64 tfd-launch -n 2 --fault 'kill worker:1 at step 0' -- true
+  run -64 tfd-launch -n 2 --fault 'cont worker:1 at step 7' -- true
+  [ "$output" = "tfd-launch: --fault: cont: a task that is stopped makes no step (see tfd-launch --help)" ]
+  run -64 tfd-launch -n 2 --fault 'kill worker:1 at 7' -- true
 }

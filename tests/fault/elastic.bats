@@ -140,6 +140,16 @@ reaches() { # I STEP
   ends_with_undisturbed_bits
 }
 
+@test "elastic: tfd-launch starts again only who died; the weights are an undisturbed run's" {
+  run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --fault 'kill worker:0 at step 2500' \
+    --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none \
+    --set train.steps=20000 --set train.checkpoint.dir=ck
+  grep -q '^tfd-launch: worker:1 was killed by SIGKILL; starting \(worker:0 and \)\?worker:1 again in 1s (failure 1, at most 3)$' <<<"$stderr"
+  ! grep -q 'starting all' <<<"$stderr"
+  undisturbed 20000
+  [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
+}
+
 @test "elastic: random deaths, of the chief too and of two at once, leave the undisturbed run's bits" {
   local seed round victim other args=(--workers 1:3 --set train.steps=1000000)
   for seed in ${TFD_FAULT_SEEDS:-1}; do

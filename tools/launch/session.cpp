@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -39,6 +41,8 @@ class Session {
                                       .on_failure = [this](Error error) { stop_with(std::move(error)); }});
     relay_ = &relay;
     if (options_.joint) report_to_others();
+    std::ranges::copy_if(options_.faults, std::back_inserter(options_.group.faults_at_steps),
+                         [](const launch::Fault& fault) { return fault.step.has_value(); });
     launch::TaskGroup group(loop_, relay, std::move(files), options_.group, std::move(members.here),
                             [this](const std::string& line) { say(line); });
     group_ = &group;
@@ -77,7 +81,8 @@ class Session {
 
   void plan_faults() {
     for (const launch::Fault& fault : options_.faults)
-      loop_.at(Clock::now() + fault.after, [this, fault] { group_->signal(fault.task, fault.signal); });
+      if (!fault.step)
+        loop_.at(Clock::now() + fault.after, [this, fault] { group_->signal(fault.task, fault.signal); });
   }
 
   bool has_ended() const {

@@ -3,6 +3,7 @@
 //
 // The command line of tfd-run. Thread rule: plain value.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,7 +48,13 @@ struct Asked {
 std::vector<cli::Option> options(Asked& asked);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
-/// MIN of --workers, for a cluster with so many; 0: not said. kUsage.
-Result<int> least_workers(const Asked& asked, int workers);
+/// MIN of --workers, else of what a tfd-launch says that replaces those who fail, for a cluster with so many; 0: not
+/// said. kUsage.
+Result<int> least_workers(const Asked& asked, int workers, const Environment& env);
+/// Does to this process, at a step, what a tfd-launch was asked to (--fault); empty if that is nothing.
+/// kInvalidArgument.
+Result<std::function<void(std::int64_t step)>> fault_at_step(const Environment& env);
+/// Tells such a tfd-launch whether this process is of a group; empty where there is none.
+std::function<void(bool is_member)> standing_writer(const Environment& env);
 
 }  // namespace tfd::run

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <climits>
+#include <signal.h>
+#include <unistd.h>
 
+#include "bounds_option.hpp"
 #include "run/asked.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/launch/faults.hpp"
 
 namespace tfd::run {
 namespace {
+
+constexpr const char* kMemberFile = "TFD_MEMBER_FILE";  // of a tfd-launch that replaces those who fail
 
 std::vector<std::string> names_of_strategies() {
   std::vector<std::string> names;
@@ -149,16 +155,32 @@ std::vector<cli::Option> options(Asked& a) {
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
 }
 
-Result<int> least_workers(const Asked& a, int workers) {
-  if (a.workers.empty()) return 0;
-  const std::vector<std::string> ends = split(a.workers, ':');
-  if (ends.size() != 2) return fail(Code::kUsage, "--workers: '{}' is not MIN:MAX", printable(a.workers));
-  const auto least = TFD_TRY(cli::as_usage(parse_integer(ends.front(), 1, INT_MAX), "--workers"));
-  const auto most = TFD_TRY(cli::as_usage(parse_integer(ends.back(), least, INT_MAX), "--workers"));
-  if (most != workers)
-    return fail(Code::kUsage, "--workers {}: the cluster has {}, which is the most that there can be", a.workers,
+Result<int> least_workers(const Asked& a, int workers, const Environment& env) {
+  const std::string launched = a.workers.empty() && a.has_group() && env.has(kMemberFile) ? env.get("TFD_WORKERS") : "";
+  const std::string& text = a.workers.empty() ? launched : a.workers;
+  if (text.empty()) return 0;
+  const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
+  const Bounds bounds = TFD_TRY(parse_bounds(name, text));
+  if (!bounds.is_elastic) return fail(Code::kUsage, "{}: '{}' is not MIN:MAX", name, printable(text));
+  if (bounds.most != workers)
+    return fail(Code::kUsage, "{} {}: the cluster has {}, which is the most that there can be", name, text,
                 counted(static_cast<std::uint64_t>(workers), "worker"));
-  return static_cast<int>(least);
+  return static_cast<int>(bounds.least);
+}
+
+Result<std::function<void(std::int64_t)>> fault_at_step(const Environment& env) {
+  if (!env.has("TFD_FAULT")) return std::function<void(std::int64_t)>();
+  const auto fault = TFD_TRY(launch::parse_fault(env.get("TFD_FAULT")), "TFD_FAULT");
+  return [fault](std::int64_t step) {
+    if (step == fault.step) ::kill(::getpid(), fault.signal);
+  };
+}
+
+std::function<void(bool)> standing_writer(const Environment& env) {
+  if (!env.has(kMemberFile)) return {};
+  return [path = env.get(kMemberFile)](bool is_member) {
+    (void)save_file(path, is_member ? "member\n" : "joining\n");  // else the launcher starts all again
+  };
 }
 
 Result<void> check_options(const Asked& a) {

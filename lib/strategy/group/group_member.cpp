@@ -57,6 +57,7 @@ Result<std::vector<step::Metric>> parse_metrics(std::string_view text) {
 }  // namespace
 
 Result<void> GroupMember::join() {
+  if (options_.on_standing) options_.on_standing(false);
   task::GroupOptions with = options_.group;
   with.interruption = interruption_.get_token();
   with.devices = options_.device.replicas;
@@ -201,6 +202,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
   step_now_ = trainer_.step();
+  if (options_.on_standing) options_.on_standing(true);
   return {};
 }
 
@@ -277,6 +279,7 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
     return fail(std::move(made).error());
   }
   step_now_ = trainer_.step();
+  if (options_.on_step) options_.on_step(step_now_);
   metrics_.add(TFD_TRY(trainer_.metrics_of(*made)));
   return true;
 }

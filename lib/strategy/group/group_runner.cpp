@@ -76,6 +76,8 @@ class GroupRunner final : public Runner {
     with.group.log = options.train.log;
     with.group.say = options.train.say;
     with.join = options.join_timeout;
+    with.on_step = options.on_step;
+    if (options.least_workers > 0) with.on_standing = options.on_standing;
     with.replicas = options_.replicas;
     with.verify_every = options.verify_every;
     with.device = {.make_engine = options.make_engine,

@@ -1,9 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A JSON file per task that failed: who failed first, and of what, is in one place. A task may write its own before it
-// ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps a "time", or what torch's @record writes.
-// The launcher adds what it knows. Thread rule: plain values; functions touch the disk.
+// Files by which tasks talk to their launcher. A JSON file per task that failed: who failed first, and of what, is in
+// one place. A task may write its own before it ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps
+// a "time", or what torch's @record writes. The launcher adds what it knows. And a file for each task that survives
+// the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,6 +28,13 @@ struct TaskError {
   std::optional<std::string> step = {};  // as it was written
 };
 
+/// What a task says of itself in its TFD_MEMBER_FILE.
+enum class Standing : std::uint8_t {
+  kAlone,    // nothing: it ends if another task does, or is to be ended
+  kJoining,  // "joining": it goes on when others die, and isn't of a group yet
+  kMember,   // "member": it is of a group
+};
+
 class ErrorFiles {
  public:
   /// Files in `directory`, which is made. Where it is empty: in a temporary one under TMPDIR, which is removed at the
@@ -37,6 +46,10 @@ class ErrorFiles {
 
   /// DIR/worker-1.json.
   std::string path_of(const cluster::TaskId& task) const;
+  /// DIR/worker-1.member, which is there while the task runs.
+  std::string member_path_of(const cluster::TaskId& task) const;
+  Standing standing_of(const cluster::TaskId& task) const;
+  void clear_standing(const cluster::TaskId& task) const;
   /// Removes an earlier file of the task.
   void clear(const cluster::TaskId& task) const;
   /// What the task wrote, with `own` for everything that it didn't say; `own` alone where there is nothing to read.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One command as several tasks, each a process group of its own: starts them, and ends the others when one fails. The
-// task that failed first is the cause; its exit code is the group's, unless all are started again. Unlike a Supervisor
+// task that failed first is the cause; its exit code is the group's, unless failures are made good: all are started
+// again, or only those that failed, where the others say that they go on without them (Standing). Unlike a Supervisor
 // it doesn't wait for readiness and knows nothing about what the command does. Thread rule: lives on the thread that
 // turns its EventLoop; that thread must live as long as the tasks.
 #include <signal.h>
@@ -15,6 +16,7 @@
 
 #include "tfd/base/log.hpp"
 #include "tfd/launch/error_files.hpp"
+#include "tfd/launch/faults.hpp"
 #include "tfd/launch/members.hpp"
 #include "tfd/launch/output_relay.hpp"
 #include "tfd/launch/restarts.hpp"
@@ -37,7 +39,8 @@ struct TaskGroupOptions {
   std::string output_directory = {};               // its files get the tasks' output, instead of the relay
   Duration stop_grace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL, where another task failed
   Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
-  std::optional<int> max_failures = {};            // so often all are started again; none: a failure ends the group
+  std::optional<int> max_failures = {};            // so often failures are made good; none: one ends the group
+  std::vector<Fault> faults_at_steps = {};         // told to their tasks at their first start
   Log log = {};                                    // starts and ends, as info
   /// Where the group has tasks on other hosts, too, others decide: they are told of each failure, and when no task runs
   /// any more, and call halt() and start_again(). Either both are set or none is.
@@ -99,6 +102,12 @@ class TaskGroup {
   void on_exit(Task& task);
   void on_failure(Failure failure);
   void decide();
+  bool goes_on() const;
+  void replace_later(const std::string& failure, Duration wait, bool counts);
+  void replace(Task& task);
+  bool is_done() const;
+  void finish();
+  std::string describe_count(bool counts) const;
   void start_again_later(const std::string& failure, Duration wait, bool counts);
   Failure note(Task& task, const process::ExitStatus& status);
   void restart();

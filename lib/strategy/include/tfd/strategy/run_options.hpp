@@ -25,6 +25,9 @@ struct RunOptions {
   collective::EngineKind collectives = collective::EngineKind::kAuto;
   /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
   int least_workers = 0;
+  /// Where others may be lost: called before this process joins (false), and each time that it is a member (true).
+  std::function<void(bool is_member)> on_standing = {};
+  std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
   std::int64_t verify_every = 1000;  // steps after which a group's members compare their variables; 0: never
   bool has_key = false;              // `make_endpoint` has the cluster's key
   bool is_insecure = false;          // other hosts may join without a key
