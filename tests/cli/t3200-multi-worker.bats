@@ -52,6 +52,23 @@ teardown() { run_teardown; }
   grep -q "the checkpoint's training has 2 replicas: there are 3 processes, each of which needs a replica" worker:0.talk
 }
 
+@test "multi-worker: tfd-status shows step, generation, replicas and who is late" {
+  group_of 3
+  start_group 3 "$EXAMPLES/digits/program.json" --replicas 8 --set train.steps=1000000
+  local doc='[.tasks[].group | [.generation, .first_replica, .own_replicas, .replicas]]'
+  is_shown() {
+    tfd-status --cluster cluster.json --key-file none --json >status.json || return 1
+    jq -e 'all(.tasks[]; .group.step > 10 and (.group.late_ms | type) == "number")' status.json >seen
+  }
+  until_true is_shown
+  [ "$(jq -c "$doc" status.json)" = '[[1,0,3,8],[1,3,3,8],[1,6,2,8]]' ]
+  run -0 tfd-status --cluster cluster.json --key-file none
+  [[ ${lines[0]} =~ ^TASK\ +STATE\ +UPTIME\ +STEP\ +GEN\ +REPLICAS\ +LATE\ +ADDRESS$ ]]
+  [[ ${lines[1]} =~ ^worker:0\ +up\ +[0-9ms]+\ +[0-9]+\ +1\ +0-2\ of\ 8\ +[0-9.]+\ ms\ +127.0.0.1:[0-9]+$ ]]
+  kill -TERM "${PIDS[0]}"
+  group_ends 75
+}
+
 @test "multi-worker: epochs are counted by the replicas that the checkpoint says" {
   local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set 'datasets.train[2]={"repeat": {"count": 1}}' --set train.steps=null
     --set train.epochs=1)

@@ -36,16 +36,35 @@ std::string doing(const task::TaskStatus& status) {
   return text;
 }
 
-constexpr std::array kTitles{"TASK",      "STATE", "UPTIME", "DEVICES", "DONE", "QUEUED",
-                             "VARIABLES", "SIZE",  "MEMORY", "ADDRESS", "NOW"};
+constexpr std::array kTitles{"TASK",   "STATE", "UPTIME", "DEVICES",  "DONE", "QUEUED",  "VARIABLES", "SIZE",
+                             "MEMORY", "STEP",  "GEN",    "REPLICAS", "LATE", "ADDRESS", "NOW"};
 using Row = std::array<std::string, kTitles.size()>;
 
-Row row_of(const TaskReport& report) {
+/// How late a member of a group is in a step, in microseconds, as another one sees it: the longest.
+std::optional<std::int64_t> lateness_of(const std::string& task, const std::vector<TaskReport>& reports) {
+  std::optional<std::int64_t> out;
+  for (const TaskReport& report : reports) {
+    if (!report.status || !report.status->group) continue;
+    for (const auto& [name, late] : report.status->group->late)
+      if (name == task) out = std::max(out.value_or(0), late);
+  }
+  return out;
+}
+
+/// "0-2 of 8"
+std::string replicas_of(const task::MembershipStatus& group) {
+  const int last = group.first_replica + group.own_replicas - 1;
+  const std::string own =
+      group.own_replicas == 1 ? std::to_string(last) : fmt::format("{}-{}", group.first_replica, last);
+  return fmt::format("{} of {}", own, group.replicas);
+}
+
+Row row_of(const TaskReport& report, const std::vector<TaskReport>& all) {
   Row row;
   row[0] = cluster::format_task(report.task.id);
   row[1] = kStates.name(report.state);
-  row[9] = report.task.address;
-  row[10] = report.reason;
+  row[13] = report.task.address;
+  row[14] = report.reason;
   if (!report.status) return row;
   const task::TaskStatus& status = *report.status;
   row[2] = in_seconds(status.uptime_ms);
@@ -57,7 +76,15 @@ Row row_of(const TaskReport& report) {
     row[7] = rounded(status.variable_bytes);
   }
   if (status.memory_bytes > 0) row[8] = rounded(status.memory_bytes);
-  row[10] = doing(status);
+  row[14] = doing(status);
+  if (!status.group) return row;
+  row[4] = "";  // it takes no closures
+  row[5] = "";
+  row[9] = std::to_string(status.group->step);
+  row[10] = std::to_string(status.group->generation);
+  row[11] = replicas_of(*status.group);
+  if (const auto late = lateness_of(row[0], all)) row[12] = fmt::format("{:.1f} ms", static_cast<double>(*late) / 1e3);
+  row[14] = "";
   return row;
 }
 
@@ -66,7 +93,7 @@ Row row_of(const TaskReport& report) {
 std::string as_table(const std::vector<TaskReport>& reports) {
   std::vector<Row> rows;
   for (const TaskReport& report : reports) {
-    rows.push_back(row_of(report));
+    rows.push_back(row_of(report, reports));
     for (std::string& cell : rows.back()) cell = printable(cell);
   }
   std::array<std::size_t, kTitles.size()> widths{};
@@ -86,6 +113,22 @@ std::string as_table(const std::vector<TaskReport>& reports) {
   for (const Row& row : rows) append(row);
   return out;
 }
+
+namespace {
+
+nlohmann::ordered_json group_json(const TaskReport& report, const std::vector<TaskReport>& all) {
+  using Json = nlohmann::ordered_json;
+  const task::MembershipStatus& group = *report.status->group;
+  const auto late = lateness_of(cluster::format_task(report.task.id), all);
+  return {{"step", group.step},
+          {"generation", group.generation},
+          {"first_replica", group.first_replica},
+          {"own_replicas", group.own_replicas},
+          {"replicas", group.replicas},
+          {"late_ms", late ? Json(static_cast<double>(*late) / 1e3) : Json()}};
+}
+
+}  // namespace
 
 std::string as_json(const std::vector<TaskReport>& reports) {
   using Json = nlohmann::ordered_json;
@@ -113,6 +156,7 @@ std::string as_json(const std::vector<TaskReport>& reports) {
       one["doing_ms"] = status.doing_ms;
       one["waits_for"] = status.waits_for.empty() ? Json() : Json(status.waits_for);
       if (status.is_abandoned) one["abandoned"] = true;
+      if (status.group) one["group"] = group_json(report, reports);
     }
     tasks.push_back(std::move(one));
   }

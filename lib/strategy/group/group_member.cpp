@@ -64,6 +64,7 @@ Result<void> GroupMember::join() {
   with.describe = [this](task::TaskStatus& status) {
     status.program = program_.path;
     status.doing = fmt::format("step {}", step_now());
+    status_.describe(status);
   };
   group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
   return {};
@@ -202,6 +203,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
   step_now_ = trainer_.step();
+  status_.enter(group_->communicator().generation(), names_, static_cast<std::size_t>(rank()), replicas(), step_now_);
   if (options_.on_standing) options_.on_standing(true);
   return {};
 }
@@ -262,6 +264,7 @@ void GroupMember::keep_inputs() {
 }
 
 Result<bool> GroupMember::make_step(const Notices& notices) {
+  const auto began = std::exchange(step_ended_, Clock::now());
   exchange_->begin_step(notices);
   const auto weights = TFD_TRY(exchange_->weights(0, {}));
   if (std::ranges::all_of(weights, [](double weight) { return weight == step::kNoData; })) return false;
@@ -279,6 +282,9 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
     return fail(std::move(made).error());
   }
   step_now_ = trainer_.step();
+  step_ended_ = Clock::now();
+  const auto straggler = status_.made(step_now_, began, group_->communicator().traffic().waited_for);
+  if (straggler && options_.group.say) options_.group.say(*straggler);
   if (options_.on_step) options_.on_step(step_now_);
   metrics_.add(TFD_TRY(trainer_.metrics_of(*made)));
   return true;

@@ -11,6 +11,7 @@
 
 #include "device/device_trainer.hpp"
 #include "group_exchange.hpp"
+#include "group_status.hpp"
 #include "group_training.hpp"
 
 namespace tfd::strategy {
@@ -116,6 +117,8 @@ class GroupMember {
   std::optional<Result<DeviceSteps::Computed>> computed_;  // of these inputs, with the current variables
   step::MetricAccumulator metrics_;                        // since the last gathering
   std::atomic<std::int64_t> step_now_ = 0;
+  Clock::time_point step_ended_ = Clock::now();  // the last one
+  GroupStatus status_;
 };
 
 }  // namespace tfd::strategy

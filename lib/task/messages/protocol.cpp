@@ -23,6 +23,20 @@ std::vector<std::string> take_names(Reader& in) {
   return names;
 }
 
+MembershipStatus take_membership(Reader& in) {
+  MembershipStatus out;
+  out.step = in.number<std::int64_t>();
+  out.generation = in.number<std::uint64_t>();
+  out.first_replica = in.number<int>();
+  out.own_replicas = in.number<int>();
+  out.replicas = in.number<int>();
+  for (std::size_t left = in.count(kLeastText + sizeof(std::int64_t)); left > 0; --left) {
+    std::string name = in.text();
+    out.late.emplace_back(std::move(name), in.number<std::int64_t>());
+  }
+  return out;
+}
+
 void put_optional(Writer& out, const auto& value) {
   out.put(value.has_value());
   if (value) out.put(*value);
@@ -400,6 +414,18 @@ Message encode(const TaskStatus& status) {
   out.put(status.replicas);
   out.put(status.is_abandoned);
   out.put(status.idle_ms);
+  out.put(status.group.has_value());
+  if (!status.group) return make_message(Kind::kStatus, out);
+  out.put(status.group->step);
+  out.put(status.group->generation);
+  out.put(status.group->first_replica);
+  out.put(status.group->own_replicas);
+  out.put(status.group->replicas);
+  out.count(status.group->late.size());
+  for (const auto& [name, late] : status.group->late) {
+    out.put(name);
+    out.put(late);
+  }
   return make_message(Kind::kStatus, out);
 }
 
@@ -426,6 +452,7 @@ Result<TaskStatus> decode_status(const Message& message) {
   out.replicas = in.number<int>();
   out.is_abandoned = in.flag();
   out.idle_ms = in.number<std::int64_t>();
+  if (in.flag()) out.group = take_membership(in);
   TFD_TRY(in.end("status"));
   return out;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,16 @@
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
+
+/// A task's part in a group that makes steps together.
+struct MembershipStatus {
+  std::int64_t step = 0;
+  std::uint64_t generation = 0;
+  int first_replica = 0, own_replicas = 0, replicas = 0;  // its own, and the training's
+  /// How long each other member was waited for in a step while only it was missing, in microseconds: the median of the
+  /// last steps, as this member saw it.
+  std::vector<std::pair<std::string, std::int64_t>> late = {};
+};
 
 struct TaskStatus {
   cluster::TaskId task;
@@ -42,6 +53,7 @@ struct TaskStatus {
   int replicas = 1;                       // number that a worker runs
   std::int64_t idle_ms = 0;               // time time since it last worked on its program; 0 while it does
   bool is_abandoned = false;              // it works for a coordinator that is gone, or fenced
+  std::optional<MembershipStatus> group = {};
 };
 
 /// Settings of the program's own datasets on one worker.
