@@ -70,10 +70,7 @@ Aggregation default_aggregation(DType dtype) {
   return is_floating(dtype) ? Aggregation::kMean : Aggregation::kOnlyFirstReplica;
 }
 
-namespace {
-
-/// `is_wide`: half types in f32, rounded at the end.
-Result<Tensor> aggregate_in(bool is_wide, Aggregation aggregation, std::span<const Tensor> values) {
+Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values) {
   if (values.empty()) return fail(Code::kInvalidArgument, "there are no values to aggregate");
   if (aggregation == Aggregation::kOnlyFirstReplica) return values[0];
   if (aggregation == Aggregation::kNone)
@@ -81,26 +78,15 @@ Result<Tensor> aggregate_in(bool is_wide, Aggregation aggregation, std::span<con
   const DType dtype = values[0].dtype();
   if (dtype == DType::kBool || (aggregation == Aggregation::kMean && !is_floating(dtype)))
     return fail(Code::kInvalidArgument, "there is no {} of {}", name_of(aggregation), dtype_name(dtype));
-  Tensor total = is_wide ? widened(values[0]) : values[0];
+  Tensor total = values[0];
   for (std::size_t replica = 1; replica < values.size(); ++replica) {
     const Tensor& value = values[replica];
     if (value.spec() != values[0].spec())
       return fail(Code::kInvalidArgument, "the replicas' values differ: replica 0 has {}, replica {} has {}",
                   format_spec(values[0].spec()), replica, format_spec(value.spec()));
-    add_to(total, is_wide ? widened(value) : value, false);
+    add_to(total, value, false);
   }
-  if (aggregation == Aggregation::kMean) total = divided(total, static_cast<std::int64_t>(values.size()));
-  return narrowed(total, dtype);
-}
-
-}  // namespace
-
-Result<Tensor> aggregate(Aggregation aggregation, std::span<const Tensor> values) {
-  return aggregate_in(false, aggregation, values);
-}
-
-Result<Tensor> aggregate_gradients(Aggregation aggregation, std::span<const Tensor> values) {
-  return aggregate_in(true, aggregation, values);
+  return aggregation == Aggregation::kMean ? divided(total, static_cast<std::int64_t>(values.size())) : total;
 }
 
 Result<Tensor> share_of(const ReplicationKind& kind, WriteOp op, const Tensor& value, int replicas) {

@@ -16,7 +16,8 @@
 
 namespace tfd::strategy {
 
-/// Lateness of the members of a group in its steps, as one of them sees it. No clock of its own. Thread rule: plain value.
+/// Lateness of the members of a group in its steps, as one of them sees it. No clock of its own. Thread rule: plain
+/// value.
 class Lateness {
  public:
   static constexpr std::size_t kSteps = 100;                        // the last ones count

@@ -56,10 +56,6 @@ TEST_CASE("replicated: vectors and half types are aggregated element by element"
   const std::vector<Tensor> three{bf16(256), bf16(1), bf16(1)};
   const auto number = [](const Result<Tensor>& x) { return tensor::bfloat16_to_float(x->as<std::uint16_t>()[0]); };
   CHECK(number(aggregate(Aggregation::kSum, three)) == 256);  // 257 is 256 in bf16, as TensorFlow's AddN has it
-  CHECK(number(aggregate_gradients(Aggregation::kSum, three)) == 258);  // rounded once
-  const auto f16 = [](float x) { return Tensor::scalar(DType::kF16, tensor::float_to_half(x)); };
-  const auto large = aggregate_gradients(Aggregation::kMean, std::vector<Tensor>{f16(60000), f16(60000)});
-  CHECK(tensor::half_to_float(large->as<std::uint16_t>()[0]) == 60000);  // their sum isn't finite
   const auto mean = aggregate(Aggregation::kMean, std::vector<Tensor>{bf16(1), bf16(2)});
   REQUIRE(mean);
   CHECK(tensor::bfloat16_to_float(mean->as<std::uint16_t>()[0]) == 1.5F);

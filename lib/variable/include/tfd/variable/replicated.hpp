@@ -47,8 +47,6 @@ enum class WriteOp : std::uint8_t { kAssign, kAdd, kSubtract };
 /// Same spec. kInvalidArgument: none, another spec than the first's, bool, a mean of integers, Aggregation::kNone of
 /// several. Source: AddN and RealDiv, which round f16 and bf16 after every addition.
 Result<tensor::Tensor> aggregate(Aggregation aggregation, std::span<const tensor::Tensor> values);
-/// The same for gradients, which needn't be TensorFlow's: f16 and bf16 are added up in f32 and rounded once.
-Result<tensor::Tensor> aggregate_gradients(Aggregation aggregation, std::span<const tensor::Tensor> values);
 
 /// What a write outside of replicas writes to each of the copies: the value; or, synchronized on read with a sum, its
 /// share of what is assigned (integers towards zero). kInvalidArgument: nothing can be added to such a sum.
