@@ -3,6 +3,7 @@
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | collective | variable | steps]
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
+# Several processes: run.sh BUILD collective [--only reduce,steps] [--processes 2,4] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
@@ -91,10 +92,19 @@ bench_variable() {
   "$build/tests/bench/bench-variable"
 }
 
-# All-reduces among processes of this host: shared memory against TCP, plain and encrypted.
+# A Python of the frameworks that ./dev test cluster makes: VARIABLE; - if it isn't there.
+framework_python() {
+  local python=${!1:-}
+  [ -n "$python" ] || python=$(TFD_FRAMEWORKS_LIMIT=0 "$source/scripts/frameworks.sh" "$cache" 2>/dev/null | sed -n "s/^$1=//p")
+  echo "${python:--}"
+}
+
+# All-reduces and steps of several processes of this host against OpenMPI, MPICH, gloo, JAX and TensorFlow, as far as they are
+# here (./dev test cluster installs them all). 5 minutes.
 bench_collective() {
-  ninja -C "$build" --quiet tests/bench/bench-collective
-  "$build/tests/bench/bench-collective"
+  ninja -C "$build" --quiet tests/bench/bench-collective tools/tfd-run tools/tfd-launch
+  python3 "$source/tests/bench/collective/run.py" "$build" "$(framework_python TFD_JAX_PYTHON)" \
+    "$(framework_python TFD_TENSORFLOW_PYTHON)" "$(framework_python TFD_TORCH_PYTHON)" "$@"
 }
 
 # Steps of replicas: several against one, an uneven split of a batch against an even one.
@@ -143,7 +153,7 @@ bench_data() {
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
-  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_collective; bench_variable; bench_steps; bench_start ;;
+  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
   coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

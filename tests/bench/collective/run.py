@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Collectives and steps of several processes of this host beside their peers, one after the other in the same run: all-reduces
+against OpenMPI, MPICH, gloo (torch) and TensorFlow's RING; steps against one process (mirrored), JAX with gloo and TensorFlow's
+MultiWorkerMirroredStrategy. Medians of latencies, and CPU time of a process, which a busy machine hardly changes. Where a
+peer isn't here, its columns are missing. The machine's load is printed first, for latencies mean something on an idle one only.
+
+usage: run.py BUILD JAX_PYTHON|- TENSORFLOW_PYTHON|- TORCH_PYTHON|- [--only reduce,steps,link] [--processes 2,4] [--json FILE]
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SIZES = (4 << 10, 64 << 10, 1 << 20, 16 << 20)
+RING_SIZES = (4 << 10, 1 << 20, 16 << 20)
+STEPS = {"digits-mlp": 4000, "transformer": 60}
+
+
+def ask(*command, **options):
+    done = subprocess.run([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if done.returncode != 0:
+        print(f"no {command[0]}: {(done.stderr.strip().splitlines() or ['no word'])[-1]}", file=sys.stderr)
+        return []
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def launched(build, processes, *command, **options):
+    """Its processes write lines to the same pipe."""
+    return ask(build / "tools/tfd-launch", "-n", processes, "--no-prefix", "--", *command, **options)
+
+
+def by_mpi(kind, folder, processes):
+    compiler, runner = shutil.which(f"mpicc.{kind}"), shutil.which(f"mpirun.{kind}")
+    if not compiler or not runner:
+        return []
+    binary = folder / f"peer-{kind}"
+    if not binary.exists():
+        made = subprocess.run([compiler, "-O2", "-o", binary, HERE / "peer_mpi.c"], stderr=subprocess.PIPE)
+        if made.returncode != 0:
+            print(f"no {kind}: {compiler} finds no mpi.h (lib{kind}-dev)", file=sys.stderr)
+            return []
+    more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"] if kind == "openmpi" else []
+    return ask(runner, "-n", processes, *more, binary, kind, *SIZES)
+
+
+def say(row, to):
+    print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    if to:
+        to.write(json.dumps(row) + "\n")
+
+
+def reduce(given, folder):
+    for processes in map(int, given.processes.split(",")):
+        found = ask(given.build / "tests/bench/bench-collective", processes, *SIZES)
+        found += by_mpi("openmpi", folder, processes) + by_mpi("mpich", folder, processes)
+        if given.torch != "-":
+            found += launched(given.build, processes, given.torch, HERE / "peer_gloo.py", *SIZES)
+        if given.tensorflow != "-":
+            found += launched(given.build, processes, given.tensorflow, HERE / "peer_ring.py", *RING_SIZES)
+        for size in SIZES:
+            ways = {one["way"]: one for one in found if one["bytes"] == size}
+            row = {"all_reduce": f"{size >> 10} KiB", "processes": processes}
+            for way, one in ways.items():
+                row |= {f"{way}_us": one["median_us"], f"{way}_cpu_us": one["cpu_us"]}
+            ratios = [("shm", "openmpi"), ("shm", "mpich"), ("shm", "tensorflow"), ("tcp", "gloo"), ("tcp", "tensorflow"),
+                      ("tcp", "bare")]
+            for ours, peer in ratios:
+                if ours in ways and peer in ways:
+                    row[f"{ours}_by_{peer}"] = round(ways[peer]["median_us"] / ways[ours]["median_us"], 2)
+            if "encrypted" in ways:
+                row["encrypted_by_plain_time"] = round(ways["encrypted"]["median_us"] / ways["tcp"]["median_us"], 2)
+            say(row, given.json)
+
+
+def rate_of(events, key):
+    rates = [event["rates"]["steps_per_second"] for event in events if event["event"] == "step"][1:]
+    losses = [event["metrics"]["loss"] for event in events if event["event"] == "step"]
+    return {f"{key}": round(statistics.median(rates), 1)} if rates else {}, losses
+
+
+def steps(given, folder):
+    environment = os.environ | {"PYTHONPATH": f"{HERE}:{HERE.parent / 'strategies'}", "TFD_CACHE_DIR": str(folder / "cache")}
+    if given.jax == "-":
+        print("no JAX here: nothing to export the models with", file=sys.stderr)
+        return
+    for model, count in STEPS.items():
+        program = folder / model
+        ask(given.jax, HERE.parent / "strategies/export.py", model, program, count, env=environment)
+        tfd_run = [given.build / "tools/tfd-run", program / "program.json", "--set", f"train.log_every={count}", "--set",
+                   f"train.steps={6 * count}"]
+        row, losses = {"steps": model, "processes": 2}, {}
+        for name, run in (("mirrored", lambda: ask(*tfd_run, "--strategy", "mirrored", "--replicas", 2, env=environment)),
+                          ("shm", lambda: group("shm")), ("tcp", lambda: group("tcp"))):
+            def group(engine):
+                return launched(given.build, 2, *tfd_run, "--strategy", "multi-worker-mirrored", "--key-file", "none",
+                                "--collectives", engine, env=environment)
+
+            rate, losses[name] = rate_of(run(), name)
+            row |= rate
+        fewer = max(10, count // 20)
+        peers = launched(given.build, 2, given.jax, HERE / "steps_jax.py", model, fewer, env=environment | {"JAX_PLATFORMS": "cpu"})
+        if given.tensorflow != "-":
+            peers += launched(given.build, 2, given.tensorflow, HERE / "steps_tensorflow.py", model, fewer, env=environment)
+        for peer in peers:
+            row[peer["peer"]] = peer["steps_per_s"]
+        for ours in ("shm", "tcp"):
+            for peer in ("mirrored", "jax", "tensorflow"):
+                if ours in row and peer in row:
+                    row[f"{ours}_by_{peer}"] = round(row[ours] / row[peer], 2)
+        say(row, given.json)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("build", type=pathlib.Path)
+    for name in ("jax", "tensorflow", "torch"):
+        arguments.add_argument(name)
+    arguments.add_argument("--only", default="reduce,steps")
+    arguments.add_argument("--processes", default="2,4")
+    arguments.add_argument("--json", type=argparse.FileType("w"))
+    given = arguments.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors", flush=True)
+    with tempfile.TemporaryDirectory() as work:
+        if "reduce" in given.only:
+            reduce(given, pathlib.Path(work))
+        if "steps" in given.only:
+            steps(given, pathlib.Path(work))
+
+
+if __name__ == "__main__":
+    main()
