@@ -3,7 +3,7 @@
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | collective | variable | steps]
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
-# Several processes: run.sh BUILD collective [--only reduce,steps] [--processes 2,4] [--json FILE]
+# Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail

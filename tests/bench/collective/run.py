@@ -9,6 +9,7 @@ usage: run.py BUILD JAX_PYTHON|- TENSORFLOW_PYTHON|- TORCH_PYTHON|- [--only redu
 """
 import argparse
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -117,12 +118,74 @@ def steps(given, folder):
         say(row, given.json)
 
 
+class Link:
+    """Two hosts as network namespaces, between them a cable of so many bits a second, shaped as tc does."""
+
+    def __init__(self, bits):
+        self.bits, self.ends = bits, [f"tfd-bench-{os.getpid()}-{i}" for i in range(2)]
+
+    def __enter__(self):
+        def run(*words):
+            subprocess.run([str(word) for word in words], check=True, stderr=subprocess.DEVNULL)
+
+        for end in self.ends:
+            run("ip", "netns", "add", end)
+            run("ip", "-n", end, "link", "set", "lo", "up")
+        run("ip", "link", "add", "eth0", "netns", self.ends[0], "type", "veth", "peer", "name", "eth0", "netns", self.ends[1])
+        for i, end in enumerate(self.ends):
+            run("ip", "-n", end, "address", "add", f"10.77.0.{i + 1}/24", "dev", "eth0")
+            run("ip", "-n", end, "link", "set", "eth0", "up")
+            run("tc", "-n", end, "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", self.bits, "burst", "256kb", "latency", "50ms")
+        return self
+
+    def __exit__(self, *_):
+        for end in self.ends:
+            subprocess.run(["ip", "netns", "del", end], stderr=subprocess.DEVNULL)
+
+    def run(self, commands, **options):
+        """A command at each end; what the first one prints."""
+        processes = [subprocess.Popen(["ip", "netns", "exec", end, *map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL, text=True, **options)
+                     for end, command in zip(self.ends, commands)]
+        outputs = [process.communicate()[0] for process in processes]
+        return [json.loads(line) for line in outputs[0].splitlines() if line.startswith("{")]
+
+
+def link(given, folder):
+    """Steps over a cable of 1 Gbit/s, beside the longer of what they compute and what they send; a core for each process."""
+    if os.geteuid() != 0 or not shutil.which("tc"):
+        print("no link: it needs root, ip and tc", file=sys.stderr)
+        return
+    bits = 10**9
+    environment = os.environ | {"PYTHONPATH": str(HERE.parent / "strategies"), "TFD_CACHE_DIR": str(folder / "cache"), "PJRT_NPROC": "1"}
+    model, count = "transformer", 30
+    program = folder / f"link-{model}"
+    ask(given.jax, HERE.parent / "strategies/export.py", model, program, count, env=environment)
+    sent = sum(4 * math.prod(one["shape"]) for one in json.loads((program / "program.json").read_text())["variables"].values())
+    tfd_run = [given.build / "tools/tfd-run", program / "program.json", "--set", f"train.log_every={count}", "--set",
+               f"train.steps={4 * count}"]
+    spec = folder / "spec.json"
+    spec.write_text(json.dumps({"cluster": {"worker": ["10.77.0.1:7000", "10.77.0.2:7000"]}}))
+    alone, _ = rate_of(ask(*tfd_run, "--strategy", "one-device", env=environment), "rate")
+    with Link(bits) as cable:
+        group = [[*tfd_run, "--strategy", "multi-worker-mirrored", "--cluster", spec, "--task", f"worker:{i}", "--key-file", "none",
+                  "--insecure"] for i in range(2)]
+        both, _ = rate_of(cable.run(group, env=environment), "rate")
+    if not alone or not both:
+        print("no link: a training failed", file=sys.stderr)
+        return
+    compute, transfer, step = 1e3 / alone["rate"], 8e3 * sent / bits, 1e3 / both["rate"]
+    say({"link": "1 Gbit/s", "steps": model, "sent_MB": round(sent / 1e6, 1), "compute_ms": round(compute, 1),
+         "transfer_ms": round(transfer, 1), "step_ms": round(step, 1), "by_the_longer": round(step / max(compute, transfer), 2),
+         "by_the_sum": round(step / (compute + transfer), 2)}, given.json)
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("build", type=pathlib.Path)
     for name in ("jax", "tensorflow", "torch"):
         arguments.add_argument(name)
-    arguments.add_argument("--only", default="reduce,steps")
+    arguments.add_argument("--only", default="reduce,steps,link")
     arguments.add_argument("--processes", default="2,4")
     arguments.add_argument("--json", type=argparse.FileType("w"))
     given = arguments.parse_args()
@@ -132,6 +195,8 @@ def main():
             reduce(given, pathlib.Path(work))
         if "steps" in given.only:
             steps(given, pathlib.Path(work))
+        if "link" in given.only:
+            link(given, pathlib.Path(work))
 
 
 if __name__ == "__main__":
