@@ -150,8 +150,8 @@ reaches() { # I STEP
   [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
 }
 
-@test "elastic: random deaths, of the chief too and of two at once, leave the undisturbed run's bits" {
-  local seed round victim other args=(--workers 1:3 --set train.steps=1000000)
+@test "elastic: random deaths, freezes and farewells, of the chief too and of two at once, leave the undisturbed run's bits" {
+  local seed round victim other kind args=(--workers 1:3 --set train.steps=1000000)
   for seed in ${TFD_FAULT_SEEDS:-1}; do
     RANDOM=$seed
     rm -rf ck undisturbed
@@ -159,8 +159,20 @@ reaches() { # I STEP
     reaches 0 100
     for ((round = 0; round < 6; ++round)); do
       sleep "0.$((RANDOM % 900 + 100))"
-      victim=$((RANDOM % 3)) other=$(((victim + 1) % 3))
-      killed "$victim"
+      victim=$((RANDOM % 3)) other=$(((victim + 1) % 3)) kind=$((RANDOM % 5))
+      case $kind in
+        3) # frozen, for less than others wait
+          kill -STOP "${PIDS[$victim]}"
+          sleep "0.$((RANDOM % 900 + 100))"
+          kill -CONT "${PIDS[$victim]}"
+          continue
+          ;;
+        4)
+          kill -TERM "${PIDS[$victim]}"
+          LIMIT=60 ends "${PIDS[$victim]}"
+          ;;
+        *) killed "$victim" ;;
+      esac
       if [ $((RANDOM % 3)) = 0 ]; then
         sleep "0.0$((RANDOM % 90 + 10))"
         killed "$other"
