@@ -26,6 +26,7 @@ constexpr Target kTargets[] = {
     {"frames", frames},
     {"assemblies", assemblies},
     {"task_messages", task_messages},
+    {"collectives", collectives},
     {"csv", csv},
     {"jsonl", jsonl},
     {"tfrecord", tfrecord},
