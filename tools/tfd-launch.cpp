@@ -281,7 +281,19 @@ Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cl
   return tool_launch::run_session(std::move(options), std::move(members), io);
 }
 
-Result<int> run(const Asked& asked, cli::Io& io) {
+/// One tfd-launch for each task of a Slurm step, which meet where and as many as the step says.
+Result<void> meet_by_slurm(Asked& asked, const Environment& env) {
+  const auto meeting = TFD_TRY(tool_launch::slurm_meeting(env));
+  asked.joint.rendezvous = meeting.rendezvous;
+  if (asked.nnodes.empty() && asked.workers.empty()) asked.nnodes = std::to_string(meeting.launchers);
+  asked.cluster.cluster.clear();
+  return {};
+}
+
+Result<int> run(Asked asked, cli::Io& io) {
+  if (asked.cluster.cluster == "slurm" && asked.cluster.workers && asked.joint.rendezvous.empty() &&
+      asked.hosts.empty())
+    TFD_TRY(meet_by_slurm(asked, io.env));
   if (io.command.empty()) return fail(Code::kUsage, "a command is missing: -- CMD [ARG…]");
   if (asked.hosts.empty() && !asked.variables.empty())
     return fail(Code::kUsage, "--env: a command has all variables here; it is for --hosts");

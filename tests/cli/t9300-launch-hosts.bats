@@ -227,6 +227,15 @@ print(host, os.environ["TFD_RENDEZVOUS"].split(":")[0])'
   hosts_end 0 0
 }
 
+@test "launch hosts: the launchers of a Slurm step meet on its first node" {
+  export SLURM_JOB_ID=70 SLURM_STEP_ID=1 SLURM_STEP_NODELIST=localhost SLURM_STEP_NUM_TASKS=1 TFD_KEY_FILE=none
+  run -0 --separate-stderr tfd-launch -n 2 --cluster slurm -- sh -c 'echo "$RANK/$WORLD_SIZE $TFD_RENDEZVOUS"'
+  [ "$(sort <<<"$output")" = $'worker:0: 0/2 localhost:63622\nworker:1: 1/2 localhost:63622' ]
+  unset SLURM_STEP_NUM_TASKS
+  run -78 --separate-stderr tfd-launch -n 2 --cluster slurm -- true
+  [ "$stderr" = "tfd-launch: -n with --cluster slurm: SLURM_STEP_NUM_TASKS isn't set: run it by srun, one for each node" ]
+}
+
 @test "launch hosts: wrong command lines are one line and 64" {
   run -64 tfd-launch --nnodes 2 -- true
   [ "$output" = "tfd-launch: --nnodes: hosts meet at --rendezvous HOST:PORT, which is missing (see tfd-launch --help)" ]

@@ -117,3 +117,12 @@ check_ranks() {  # COUNT
   TFD_HAVE_MPI=1 PATH=$PWD/bin:$PATH run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "man/tfd-resolve.1.scd:$((line - 2))"
   [ "${lines[0]}" = "ok man/tfd-resolve.1.scd:$((line - 2))" ]
 }
+
+@test "mpirun tfd-run: the ranks of both make each step together" {
+  cp -r "$BATS_TEST_DIRNAME/../../examples/digits" digits
+  local of line=(tfd-run digits/program.json --strategy multi-worker-mirrored --cluster mpi --key-file none --set train.steps=50)
+  for of in open_mpi hydra; do
+    run -0 --separate-stderr "$of" -n 3 "${line[@]}" --set "train.checkpoint.dir=$of" --replicas 3
+    jq -es 'any(.[]; .event == "start" and .workers == 3) and any(.[]; .event == "end" and .reason == "done" and .step == 50)' <<<"$output"
+  done
+}

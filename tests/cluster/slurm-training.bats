@@ -103,6 +103,56 @@ SCRIPT
   ! grep -q 'is gone' talk
 }
 
+@test "srun tfd-run: four tasks make each step together, SIGTERM ends all with 75, and the same line continues" {
+  cp -r "$BATS_TEST_DIRNAME/../../examples/digits" "$OUT/digits"
+  cd "$OUT"
+  local line=(step -n4 -J group tfd-run digits/program.json --strategy multi-worker-mirrored --cluster slurm --insecure
+    --set train.checkpoint.dir=ck --set train.log_every=50) srun last
+  "${line[@]}" --set train.steps=1000000 >events 2>talk 3>&- &
+  srun=$!
+  until_event events '.event == "step" and .step >= 100'
+  jq -es 'any(.[]; .event == "start" and .workers == 4 and .replicas == 4)' events
+  scancel --signal=TERM "$(job_of group)"
+  srun_ends "$srun" 75
+  last=$(jq -s 'map(select(.event == "end") | .step) | max' events)
+  [ -e "ck/step-$(printf %08d "$last").safetensors" ]
+  run -0 --separate-stderr "${line[@]}" --set "train.steps=$((last + 50))"
+  jq -es --argjson last "$last" 'any(.[]; .event == "start" and .step == $last and .workers == 4)
+    and any(.[]; .event == "end" and .reason == "done" and .step == $last + 50)' <<<"$output"
+}
+
+@test "srun tfd-run: with MIN:MAX a group goes on without a task that is killed, and takes in who is started again" {
+  cp -r "$BATS_TEST_DIRNAME/../../examples/digits" "$OUT/digits"
+  cd "$OUT"
+  cat >task <<'SCRIPT'
+#!/bin/bash
+# One task of the step; task 2 is killed once, and started again by its own script.
+line=(tfd-run digits/program.json --strategy multi-worker-mirrored --cluster slurm --insecure --workers 1:3 --set train.checkpoint.dir=ck
+  --set train.log_every=100 --set train.steps=20000)
+[ "$SLURM_PROCID" = 2 ] || exec "${line[@]}"
+"${line[@]}" &
+until grep -q '"step":500' events 2>/dev/null; do sleep 0.1; done
+kill -KILL $!
+wait $!
+exec "${line[@]}"
+SCRIPT
+  chmod +x task
+  run -0 --separate-stderr step -n3 bash -c './task >>events 2>>talk'
+  grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$' talk
+  grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$' talk
+  jq -es 'any(.[]; .event == "end" and .reason == "done" and .step == 20000)' <(grep -a '^{.*}$' events)
+}
+
+@test "srun tfd-launch: one on each node, which meet by the step; the tasks of all are one group" {
+  cd "$OUT"
+  run -0 --separate-stderr step -N2 --ntasks-per-node=1 tfd-launch -n 2 --cluster slurm --insecure -- \
+    sh -c 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK $GROUP_RANK $MASTER_ADDR"'
+  [ "$(sort <<<"$output")" = 'worker:0: 0/4 0 0 n1
+worker:1: 1/4 1 0 n1
+worker:2: 2/4 0 1 n1
+worker:3: 3/4 1 1 n1' ]
+}
+
 @test "the examples of the man pages for Slurm run as they are written" {
   cd "$OUT"
   local page line words=()

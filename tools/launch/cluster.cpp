@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster.hpp"
 
+#include <cstdint>
+
+#include "tfd/base/text.hpp"
+#include "tfd/resolve/hostlist.hpp"
 #include "tfd/resolve/resolver.hpp"
 #include "tfd/resolve/spec_source.hpp"
 
@@ -20,6 +24,24 @@ Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io
   // kUsage is "no cluster spec" here, and then the default of -n holds.
   if (config || !choice.cluster.empty() || config.error().code != Code::kUsage) return config;
   return resolve::resolve_local({{"worker", choice.fallback}}, std::nullopt);
+}
+
+Result<SlurmMeeting> slurm_meeting(const Environment& env) {
+  const auto number = [&env](const char* name) -> Result<std::int64_t> {
+    if (!env.has(name))
+      return fail(Code::kFailedPrecondition, "-n with --cluster slurm: {} isn't set: run it by srun, one for each node",
+                  name);
+    return TFD_TRY(parse_integer(env.get(name), 0, INT32_MAX), name);
+  };
+  // JAX's ports, above those that the system gives; its own for this job is half a turn away.
+  constexpr std::int64_t kFirstPort = 61440, kPorts = 4096;
+  const std::int64_t job = TFD_TRY(number("SLURM_JOB_ID")), step = TFD_TRY(number("SLURM_STEP_ID"));
+  const std::int64_t launchers = TFD_TRY(number("SLURM_STEP_NUM_TASKS"));
+  const auto hosts =
+      TFD_TRY(resolve::expand_hostlist(env.get("SLURM_STEP_NODELIST"), Compat::kNone), "SLURM_STEP_NODELIST");
+  if (hosts.empty()) return fail(Code::kFailedPrecondition, "SLURM_STEP_NODELIST isn't set: run it by srun");
+  return SlurmMeeting{fmt::format("{}:{}", hosts.front(), kFirstPort + (job + 64 * step + kPorts / 2) % kPorts),
+                      launchers};
 }
 
 }  // namespace tfd::tool_launch

@@ -22,4 +22,13 @@ struct ClusterChoice {
 /// wrong job counts; errors of resolve::find_spec().
 Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io& io);
 
+/// Where the launchers of a Slurm step meet, one for each of its tasks: on its first node, at a port that follows from
+/// job and step, as JAX has it.
+struct SlurmMeeting {
+  std::string rendezvous;  // "n1:57349"
+  std::int64_t launchers = 1;
+};
+/// kFailedPrecondition: this isn't a task of a step.
+Result<SlurmMeeting> slurm_meeting(const Environment& env);
+
 }  // namespace tfd::tool_launch
