@@ -26,8 +26,8 @@ struct SessionKeys {
 class Handshake {
  public:
   /// `members` outlives it.
-  static Handshake ask(const Members& members, int peer, const Nonce& nonce = make_nonce());
-  static Handshake answer(const Members& members, const Nonce& nonce = make_nonce());
+  static Handshake ask(const Members& members, int peer, const Nonce& nonce = make_secret());
+  static Handshake answer(const Members& members, const Nonce& nonce = make_secret());
 
   /// What is to be sent next; empty once it was taken.
   std::string take_output() { return std::exchange(output_, {}); }

@@ -34,8 +34,8 @@ bool same_digest(const Digest& a, const Digest& b) {
   return differs == std::byte{0};
 }
 
-Nonce make_nonce() {
-  Nonce out;
+Secret make_secret() {
+  Secret out;
   // 32 bytes come at once, after the system has started.
   while (::getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()))
     if (errno != EINTR) std::abort();

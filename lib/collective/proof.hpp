@@ -17,7 +17,5 @@ using Nonce = std::array<std::byte, 32>;
 Digest hmac_sha256(const Secret& key, std::string_view text);
 /// Takes as long wherever the two differ.
 bool same_digest(const Digest& a, const Digest& b);
-/// Random bytes of the kernel.
-Nonce make_nonce();
 
 }  // namespace tfd::collective

@@ -75,7 +75,7 @@ Result<std::unique_ptr<Listener>> Listener::bind(const std::string& host) {
 
 Result<std::unique_ptr<SocketListener>> listen_on_host() {
   std::string name = "tfd-collective-";
-  for (const std::byte one : make_nonce()) name += fmt::format("{:02x}", static_cast<int>(one));
+  for (const std::byte one : make_secret()) name += fmt::format("{:02x}", static_cast<int>(one));
   process::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const auto [address, size] = unix_address(name);
   if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||

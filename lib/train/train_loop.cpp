@@ -164,6 +164,12 @@ Result<TrainSummary> TrainLoop::run() {
     return summarise("nothing_left");
   }
   auto reason = train();
+  if (!reason && driver_.was_replaced()) {
+    static_cast<void>(await_saved());  // ignored: it is the other one's affair now
+    options_.interrupts->on_ask({});
+    report_.say(reason.error().message);
+    return summarise("replaced");
+  }
   if (const auto saved = await_saved(); reason && !saved) reason = fail(saved.error());
   options_.interrupts->on_ask({});
   TFD_TRY(driver_.tell_news(*this));

@@ -70,6 +70,7 @@ class ChiefDriver final : public train::StepDriver {
     member_.leave();
     return true;
   }
+  bool was_replaced() const override { return was_replaced_; }
   Result<void> tell_news(train::StepControl& control) override {
     for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
     return {};
@@ -131,6 +132,7 @@ class ChiefDriver final : public train::StepDriver {
   const GroupTrainingOptions& options_;
   GroupMember& member_;
   std::vector<train::WorkerEvent> news_;  // members that left, and came
+  bool was_replaced_ = false;             // the group went on without this member, which is one of the others now
   bool stops_all_ = false;                // since so many were interrupted that too few would be left
   std::int64_t counted_ = 0;              // steps
   std::int64_t verified_ = -1;            // the step after which the members' variables were compared last
@@ -153,11 +155,9 @@ Result<void> ChiefDriver::regroup(const std::string& why) {
   for (const std::string& name : changes.gone) news_.push_back({.task = name, .lost = true, .reason = why});
   for (const std::string& name : changes.come) news_.push_back({.task = name});
   if (member_.is_chief()) return {};
-  return fail(
-      Error{Code::kUnavailable,
-            fmt::format("the group has gone on without this process, and {} decides now: the same command joins it",
-                        member_.names().front()),
-            member_.names().front()});
+  was_replaced_ = true;
+  return fail(Code::kAborted, "the group went on without this process: {} decides now, and this one follows",
+              member_.names().front());
 }
 
 void ChiefDriver::describe(JsonLine& start) const {
@@ -256,9 +256,10 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
 }
 
 /// A member that isn't the chief: does what the chief announces, until its end. nullopt: the chief was lost, and this
-/// member is to take its place.
-Result<std::optional<train::TrainSummary>> follow(const program::Program& program, GroupMember& member) {
-  if (!TFD_TRY(member.begin({}))) return std::nullopt;
+/// member is to take its place. `has_begun`: it was the chief before.
+Result<std::optional<train::TrainSummary>> follow(const program::Program& program, GroupMember& member,
+                                                  bool has_begun) {
+  if (!has_begun && !TFD_TRY(member.begin({}))) return std::nullopt;
   train::TrainSummary summary;
   summary.first_step = member.trainer().step();
   summary.steps = program.train->steps;
@@ -277,17 +278,23 @@ Result<std::optional<train::TrainSummary>> follow(const program::Program& progra
   return std::nullopt;
 }
 
-/// Trains as the chief, or as a follower until there is no chief any more.
+/// Trains as the chief, or as a follower until there is no chief any more; who was the chief, and wasn't heard for a
+/// while, follows then.
 Result<train::TrainSummary> train_as_member(const program::Program& program, GroupTrainingOptions& options,
                                             GroupMember& member) {
   auto& train = options.device.train;
   TFD_TRY(member.join());
-  if (!member.is_chief()) {
-    if (auto summary = TFD_TRY(follow(program, member))) return *std::move(summary);
-    train.takes_over = true;
+  for (bool has_begun = false;; has_begun = true) {
+    train.interrupts->on_ask([&] { member.interrupted(); });
+    member.interrupted();
+    if (!member.is_chief()) {
+      if (auto summary = TFD_TRY(follow(program, member, has_begun))) return *std::move(summary);
+      train.takes_over = true;
+    }
+    ChiefDriver driver(program, options, member);
+    auto summary = train::run_train_loop(program, driver, train);
+    if (!driver.was_replaced()) return summary;
   }
-  ChiefDriver driver(program, options, member);
-  return train::run_train_loop(program, driver, train);
 }
 
 }  // namespace
@@ -297,8 +304,6 @@ Result<train::TrainSummary> train_in_group(const program::Program& program, Grou
   auto& train = options.device.train;
   if (!train.interrupts) train.interrupts = std::make_shared<train::Interrupts>();
   GroupMember member(program, options);
-  train.interrupts->on_ask([&] { member.interrupted(); });
-  member.interrupted();
   auto summary = train_as_member(program, options, member);
   train.interrupts->on_ask({});
   if (!summary) member.fail_all(summary.error());

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/task/group.hpp"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
+#include <map>
 #include <optional>
 #include <set>
 #include <variant>
@@ -30,13 +29,6 @@ constexpr Duration kNamedAfter = std::chrono::seconds(3);   // of silence
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
 constexpr Duration kFarewell = std::chrono::seconds(5);     // of a member that is asked to end, for those that are left
 constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
-
-Result<collective::Secret> make_secret() {
-  collective::Secret out{};
-  if (::getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()))
-    return fail_errno(errno, "cannot draw random bytes");
-  return out;
-}
 
 class GroupImpl final : public Group {
  public:
@@ -158,6 +150,7 @@ class GroupImpl final : public Group {
     auto asked = parse_join(request.meta);
     if (!asked) return responder.reply(fail(asked.error()));
     if (held_.is_held()) {
+      lost_meanwhile_.erase(asked->name);  // it is there again
       held_.admit(caller.connection, *asked, std::move(responder));
       tell();
     } else if (!is_elastic()) {
@@ -187,6 +180,7 @@ class GroupImpl final : public Group {
     }
     if (event.state != transport::PeerState::kLost) return;
     if (!roster_.lost(event.name, event.incarnation, event.is_gone)) return;
+    lost_meanwhile_[event.name] = event.incarnation;
     if (held_.is_held() && is_elastic()) {
       held_.meeting().set_lost(event.name, true);
       static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
@@ -219,6 +213,10 @@ class GroupImpl final : public Group {
   /// Meets, and connects, until both succeed: a member may be lost between them.
   Result<void> begin_generation(Deadline deadline) {
     for (;;) {
+      {
+        const MutexLock lock(mutex_);
+        lost_meanwhile_.clear();
+      }
       MeetingResult met = TFD_TRY(find_members(deadline));
       if (!is_elastic() && met.members.size() != names_.size())
         return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
@@ -241,11 +239,31 @@ class GroupImpl final : public Group {
         continue;
       }
       (*communicator)->on_stall(options_.stall_report, 3 * options_.stall_report, options_.say);
-      const MutexLock lock(mutex_);
-      communicator_ = *std::move(communicator);
-      if (lost_) communicator_->cancel(*lost_);
-      return {};
+      {
+        const MutexLock lock(mutex_);
+        communicator_ = *std::move(communicator);
+        if (lost_) communicator_->cancel(*lost_);
+      }
+      return is_elastic() ? await_watched() : Result<void>();
     }
+  }
+
+  /// Waits until this member watches all others: whom it doesn't would be waited for without an end if it froze. One
+  /// that can't be reached is lost.
+  Result<void> await_watched() {
+    std::vector<std::string> unseen;
+    const auto all_seen = wait(Deadline::after(options_.silence), [&] {
+      unseen.clear();
+      const MutexLock lock(mutex_);
+      if (lost_) return unseen;
+      for (const std::string& name : roster_.generation().members)
+        if (name != own_name() && !is_up(name)) unseen.push_back(name);
+      return unseen;
+    });
+    if (all_seen || all_seen.error().code != Code::kDeadlineExceeded) return all_seen;
+    const MutexLock lock(mutex_);
+    lose({Code::kUnavailable, fmt::format("{} is lost (it can't be reached)", unseen.front()), unseen.front()});
+    return {};
   }
 
   /// Takes on the generation that a meeting ended with.
@@ -255,12 +273,12 @@ class GroupImpl final : public Group {
     if (!roster_.is_member(own_name())) return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
     devices_ = met.devices;
     lost_.reset();
+    // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
     for (std::size_t i = 0; i < met.members.size() && is_elastic(); ++i) {
       const std::string& name = met.members[i].name;
-      const auto peer = name == own_name() ? transport::PeerId{} : peer_of(name);
-      const bool is_lost = name != own_name() && endpoint_->state(peer) == transport::PeerState::kLost &&
-                           endpoint_->incarnation_of(peer) == met.incarnations[i];
-      if (is_lost) lose({Code::kUnavailable, name + " is lost", name});  // since the meeting
+      const auto found = lost_meanwhile_.find(name);
+      if (found != lost_meanwhile_.end() && found->second == met.incarnations[i])
+        lose({Code::kUnavailable, name + " is lost", name});
     }
     return {};
   }
@@ -336,10 +354,12 @@ class GroupImpl final : public Group {
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
       if (is_elastic()) look_for_others(probed);
       const MutexLock lock(mutex_);
+      // One that stands before this member answers again.
+      if (is_elastic() && roster_.has_generation() && roster_.holder() != own_name()) referred_ = roster_.holder();
       if (!referred_.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
       return held_.meeting().missing();
     }));
-    const collective::Secret secret = TFD_TRY(make_secret());
+    const collective::Secret secret = collective::make_secret();
     const MutexLock lock(mutex_);
     if (!referred_.empty()) {
       const Referral referral{std::exchange(referred_, {}), true};
@@ -351,19 +371,20 @@ class GroupImpl final : public Group {
     return result;
   }
 
-  /// Before a first generation begins: asks each task that is up, once, whether there is one already.
+  /// Asks each task that is up, once, whether others have a generation: before a first one begins, and after a cut,
+  /// when others may have gone on without this member.
   void look_for_others(std::set<std::string>& probed) {
-    {
-      const MutexLock lock(mutex_);
-      if (roster_.has_generation()) return;
-    }
     for (const std::string& name : names_) {
-      if (name == own_name() || !is_up(name) || !probed.insert(name).second) continue;
+      if (name == own_name()) continue;
+      if (!is_up(name)) probed.erase(name);
+      if (!is_up(name) || !probed.insert(name).second) continue;
       endpoint_->request(peer_of(name), meeting_message(""), Deadline::after(options_.silence),
                          [this](const Result<transport::Message>& answer) {
                            const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
                            const MutexLock lock(mutex_);
-                           if (referral && (referral->has_group || comes_before(referral->to)))
+                           const bool is_first_meeting = !roster_.has_generation();
+                           if (referral && referral->to != own_name() &&
+                               (referral->has_group || (is_first_meeting && comes_before(referral->to))))
                              referred_ = referral->to;
                            tell();
                          });
@@ -460,6 +481,7 @@ class GroupImpl final : public Group {
   bool has_news_ TFD_GUARDED_BY(mutex_) = false;
   Roster roster_ TFD_GUARDED_BY(mutex_);
   HeldMeeting held_ TFD_GUARDED_BY(mutex_);
+  std::map<std::string, transport::Incarnation> lost_meanwhile_ TFD_GUARDED_BY(mutex_);  // while the members meet
   std::string referred_ TFD_GUARDED_BY(mutex_);             // who has a group, before a first meeting ends
   std::unique_ptr<collective::Communicator> communicator_;  // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);

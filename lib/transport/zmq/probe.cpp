@@ -51,7 +51,9 @@ std::string lower(std::string text) {
   return text;
 }
 
-std::string reason_of(int error) { return error == 0 || error == EAGAIN ? "unreachable" : lower(std::strerror(error)); }
+std::string reason_of(int error) {
+  return error == 0 || error == EAGAIN ? std::string(Probes::kUnknown) : lower(std::strerror(error));
+}
 
 }  // namespace
 
@@ -93,7 +95,9 @@ std::string Probes::why(const std::string& address) {
   constexpr auto kKept = std::chrono::seconds(1);
   Known& known = known_[address];
   const Clock::time_point now = Clock::now();
-  if (known.fd >= 0 || now - known.since < kKept || open_ == kMost) return known.reason;
+  if (known.fd >= 0 || now - known.since < kKept) return known.reason;
+  known.reason = kUnknown;  // what was found before says nothing about now
+  if (open_ == kMost) return known.reason;
   known.since = now;
   int error = 0;
   known.fd = start_connecting(address, error);

@@ -23,12 +23,14 @@ int start_connecting(const std::string& address, int& error);
 class Probes {
  public:
   static constexpr std::size_t kMost = 16;  // at a time
+  static constexpr const char* kUnknown = "unreachable";
   Probes() = default;
   Probes(const Probes&) = delete;
   Probes& operator=(const Probes&) = delete;
   ~Probes();
 
-  /// The latest finding: "connection refused", or "unreachable" until the first probe of `address` has finished.
+  /// The finding of the last second: "connection refused"; or "unreachable", until a probe of `address` has finished.
+  /// An older one isn't told: that nobody was there yet, when this process began, doesn't mean that somebody has gone.
   std::string why(const std::string& address);
   /// Descriptors to poll for POLLOUT; call look() afterwards.
   std::vector<int> fds() const;
@@ -36,7 +38,7 @@ class Probes {
 
  private:
   struct Known {
-    std::string reason = "unreachable";
+    std::string reason = kUnknown;
     Clock::time_point since{};
     int fd = -1;  // while it is on its way
   };

@@ -30,6 +30,8 @@ enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp };
 Result<EngineKind> parse_engine_kind(std::string_view name);
 
 using Secret = std::array<std::byte, 32>;
+/// Fresh random bytes.
+Secret make_secret();
 
 struct Member {
   std::string name;     // "worker:1": in errors

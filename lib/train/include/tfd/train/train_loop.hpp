@@ -124,6 +124,9 @@ class StepDriver {
   /// Called when the training was interrupted: true if this process has left it, and others go on. Then it neither
   /// saves nor ends it.
   virtual Result<bool> hand_over() { return false; }
+  /// True if a call failed since others went on without this process, and took the chief's place: the loop ends without
+  /// a word to them, with the reason "replaced".
+  virtual bool was_replaced() const { return false; }
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A group of tfd-run --workers MIN:MAX over three hosts, which are network namespaces on one switch: cables that are pulled, and one
+# that carries nothing in one direction. One side goes on, never two; in the end the weights are an undisturbed run's.
+# bats file_tags=long
+
+load ../cli/group
+setup() {
+  coordinate_setup
+  NS=tfd-$$-${BATS_TEST_NUMBER:-0}
+  OF_ALL=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.log_every=100 --set train.checkpoint.every=2000)
+}
+teardown() {
+  run_teardown
+  local name
+  for name in switch 0 1 2; do ip netns del "$NS-$name" 2>/dev/null || true; done
+}
+
+hosts() {
+  [ "$(id -u)" = 0 ] && command -v ip >/dev/null || skip "needs root and iproute2"
+  ip netns add "$NS-switch" 2>/dev/null && ip -n "$NS-switch" link add br0 type bridge 2>/dev/null || skip "no namespaces or bridges here"
+  ip -n "$NS-switch" link set br0 up
+  local i
+  for i in 0 1 2; do
+    ip netns add "$NS-$i"
+    ip -n "$NS-$i" link set lo up
+    ip -n "$NS-$i" link add eth0 type veth peer name "port$i" netns "$NS-switch"
+    ip -n "$NS-$i" address add "198.51.100.$((i + 1))/24" dev eth0
+    ip -n "$NS-$i" link set eth0 up
+    ip -n "$NS-switch" link set "port$i" master br0 up
+  done
+  echo '{"cluster": {"worker": ["198.51.100.1:7000", "198.51.100.2:7000", "198.51.100.3:7000"]}}' >cluster.json
+  tfd-serve -q --generate-key
+}
+member() { # I
+  env --default-signal=INT ip netns exec "$NS-$1" tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --workers 1:3 --cluster cluster.json \
+    --task "worker:$1" --set train.steps=1000000 --set train.checkpoint.dir=ck </dev/null >"worker:$1.events" 2>"worker:$1.talk" 3>&- &
+  PIDS[$1]=$!
+  RUNS+=("$!")
+}
+members() {
+  PIDS=()
+  local i
+  for i in 2 1 0; do member "$i"; done
+  RUN=${PIDS[0]} until_event worker:0 '.event == "step" and .step >= 300'
+}
+talks() { # I TEXT
+  RUN=${PIDS[$1]} until_talk "worker:$1" "$2"
+}
+# All are asked to end; the last one saves, and has what an undisturbed run has after as many steps.
+ends_with_undisturbed_bits() {
+  local pid code saved=0 file steps
+  for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in "${PIDS[@]}"; do
+    code=0
+    LIMIT=60 ends "$pid"
+    wait "$pid" || code=$?
+    case $code in
+      0) ;;
+      75) saved=1 ;;
+      *) echo "exit code $code" && cat ./*.talk && return 1 ;;
+    esac
+  done
+  [ "$saved" = 1 ]
+  file=$(jq -r .latest ck/index.json)
+  steps=$((10#$(tr -dc 0-9 <<<"$file")))
+  run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$steps" \
+    --set train.checkpoint.dir=undisturbed </dev/null
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
+}
+
+@test "partition: the larger side goes on, the smaller one waits, and comes back when the cable does" {
+  hosts
+  members
+  ip -n "$NS-switch" link set port2 down
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$'
+  local at
+  at=$(grep -c '"event":"step"' worker:0.events)
+  talks 2 'waiting for worker:0, worker:1 to join'
+  [ ! -s worker:2.events ] # it made no step as a chief
+  ip -n "$NS-switch" link set port2 up
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$'
+  [ "$(grep -c '"event":"step"' worker:0.events)" -gt "$at" ]
+  ends_with_undisturbed_bits
+}
+
+@test "partition: a chief that nobody hears is done without, and takes no step with itself alone" {
+  hosts
+  members
+  # What it sends is lost; it hears the others.
+  ip -n "$NS-0" route add blackhole 198.51.100.2/32
+  ip -n "$NS-0" route add blackhole 198.51.100.3/32
+  RUN=${PIDS[1]} until_event worker:1 '.event == "start" and .workers == 2 and .adopted'
+  local steps
+  steps=$(jq -s 'map(select(.event == "step") | .step) | max' worker:0.events)
+  RUN=${PIDS[1]} until_event worker:1 ".event == \"step\" and .step >= $((steps + 500))"
+  [ "$(jq -s 'map(select(.event == "step") | .step) | max' worker:0.events)" -le "$((steps + 100))" ]
+  ip -n "$NS-0" route del blackhole 198.51.100.2/32
+  ip -n "$NS-0" route del blackhole 198.51.100.3/32
+  talks 1 'generation [0-9]* goes on at step [0-9]*: worker:1, worker:2, worker:0; with worker:0 anew$'
+  talks 0 'the group went on without this process: worker:1 decides now, and this one follows$'
+  ends_with_undisturbed_bits
+}
