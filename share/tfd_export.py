@@ -1265,6 +1265,7 @@ class _Torch(_Jax):
             result = t.func.functional_call(holder, tensors, (batch,))
             return result, [tensors[f"module.{name}"] for name in self.state_names]
 
+        _refuse_hooks(self.module)
         was_training = self.module.training
         environment = torchax.default_env()
         random = environment.override_property(prng=rng) if rng is not None else contextlib.nullcontext()
@@ -1327,7 +1328,15 @@ def _as_torch_does(environment):
                              "module.bfloat16() or x.to(torch.bfloat16) do")
         return enter(scope)
 
-    replaced = [(t.nn.functional, "batch_norm", _batch_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
+    def refuse_hook(*_, **__):
+        raise ValueError(_NO_HOOKS)
+
+    def without_recomputing(*_, **__):  # of torch.utils.checkpoint: what JAX needs of the forward pass it keeps
+        yield
+
+    replaced = [(t.Tensor, "register_hook", refuse_hook), (t.Tensor, "register_post_accumulate_grad_hook", refuse_hook),
+                (t.utils.checkpoint, "_checkpoint_without_reentrant_generator", without_recomputing),
+                (t.nn.functional, "batch_norm", _batch_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
                 (t.autograd.Function, "apply", classmethod(_applied(environment, t.autograd.Function.apply.__func__))),
                 (autocast, "__enter__", refuse_autocast)]
     replaced += [(t._VF, name, _recurrent(environment, step, getattr(t._VF, name))) for name, step in _recurrent_steps().items()]
@@ -1338,7 +1347,43 @@ def _as_torch_does(environment):
             stack.callback(setattr, owner, name, vars(owner).get(name, getattr(owner, name)))  # a classmethod stays one
             setattr(owner, name, own)
         stack.enter_context(_constants(environment))
+        stack.enter_context(_without_gradients(environment))
         yield
+
+
+_NO_HOOKS = ("torch: hooks of gradients (register_hook, register_full_backward_hook) can't be exported (torchax would pass over them): change the "
+             "loss, or write a torch.autograd.Function")
+
+
+def _refuse_hooks(module):
+    """Those that were registered before the export."""
+    of_tensors = any(getattr(one, "_backward_hooks", None) or getattr(one, "_post_accumulate_grad_hooks", None) for one in module.parameters())
+    if of_tensors or any(one._backward_hooks or one._backward_pre_hooks for one in module.modules()):
+        raise ValueError(_NO_HOOKS)
+
+
+@contextlib.contextmanager
+def _without_gradients(environment):
+    """Within this, what is computed under torch.no_grad() is a constant of the gradient, of which torchax knows nothing."""
+    import jax as j
+    import torch as t
+    own, tensor = environment.dispatch, _torchax().tensor.Tensor
+
+    def stopped(value):
+        if isinstance(value, tensor):
+            value._elem = j.lax.stop_gradient(value._elem)
+        return value
+
+    def dispatch(*arguments, **more):
+        result = own(*arguments, **more)
+        return result if t.is_grad_enabled() else t.utils._pytree.tree_map(stopped, result)
+
+    environment.dispatch = dispatch
+    try:
+        with t.enable_grad():
+            yield
+    finally:
+        del environment.dispatch
 
 
 def _batch_norm(x, mean_then, var_then, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):

@@ -892,6 +892,74 @@ for name, (make, optimizer) in MODELS.items():
 PY
 }
 
+@test "export: from PyTorch, what is computed under no_grad is a constant of the gradient; checkpoint() changes nothing" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >export.py <<'PY'
+import numpy as np, torch, tfd_export
+import torch.nn as nn, torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+random = np.random.default_rng(6)
+data = {"x": random.normal(size=(8, 5)).astype("float32"), "y": np.ones(8, "float32")}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.a, self.b = nn.Linear(5, 8), nn.Linear(8, 1)
+        self.register_buffer("mean", torch.ones(5))
+    def forward(self, x):
+        return self.b(torch.relu(self.a(x * self.mean)))[:, 0]
+def frozen(model, batch):
+    with torch.no_grad():
+        inside = torch.relu(model.a(batch["x"]))
+    return F.mse_loss(model.b(inside)[:, 0], batch["y"])
+@torch.no_grad()
+def target(model, x):
+    return torch.tanh(model.a(x)).t().contiguous().t()
+def bootstrap(model, batch):
+    return F.mse_loss(model.a(batch["x"]), target(model, batch["x"]) + 1) + F.mse_loss(model(batch["x"]), batch["y"])
+def switched(model, batch):
+    torch.set_grad_enabled(False)
+    inside = model.a(batch["x"])
+    torch.set_grad_enabled(True)
+    return F.mse_loss(model.b(inside + model.a(batch["x"]))[:, 0], batch["y"])
+def buffers(model, batch):
+    if model.training:
+        with torch.no_grad():
+            model.mean.mul_(0.9).add_(batch["x"].mean(0) * 0.1)
+            model.mean[0:2].copy_(batch["x"].mean(0)[0:2])
+    return F.mse_loss(model(batch["x"]), batch["y"])
+def recomputed(model, batch):
+    return F.mse_loss(model.b(checkpoint(lambda x: torch.relu(model.a(x)), batch["x"], use_reentrant=False))[:, 0], batch["y"])
+LOSSES = {one.__name__: one for one in (frozen, bootstrap, switched, buffers, recomputed)}
+if __name__ == "__main__":
+    for name, loss in LOSSES.items():
+        model = Model()
+        tfd_export.torch(model, loss, data, name, data=data, optimizer=torch.optim.SGD(model.parameters(), 0.1), train={"steps": 6})
+PY
+  "$PYTHON" export.py
+  for name in frozen bootstrap switched buffers recomputed; do
+    rm -rf out && cp -r $name out
+    losses --set "train.checkpoint.dir=$name.ck" >$name.losses
+  done
+  "$PYTHON" - <<'PY'
+from export import *
+for name, loss in LOSSES.items():
+    model, values = Model(), []
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(6):
+        optimizer.zero_grad()
+        value = loss(model, {n: torch.tensor(v) for n, v in data.items()})
+        value.backward()
+        optimizer.step()
+        values.append(value.item())
+    np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=2e-6, err_msg=name)
+    ours = tfd_export.load_into(Model(), name + ".ck")
+    for (key, mine), theirs in zip(ours.state_dict().items(), model.state_dict().values()):
+        np.testing.assert_allclose(mine, theirs, atol=1e-6, err_msg=f"{name}: {key}")
+PY
+}
+
 @test "export: what PyTorch does and torchax doesn't is refused, or told" {
   needs TFD_TORCH_PYTHON "torch and torchax"
   "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
@@ -923,6 +991,15 @@ refused("torch: tfd has no dampening as torch's SGD means it", optimizer=optim.S
 refused("torch: the optimizer doesn't have bias", optimizer=optim.SGD([model.weight], 0.1))
 refused("torch: the optimizer has a parameter of the shape [7]", optimizer=optim.SGD([*model.parameters(), nn.Parameter(torch.ones(7))], 0.1))
 refused("optimizer: float is not as in program.json", optimizer=0.1)
+def hooked(module, batch):
+    inside = module(batch["x"])
+    inside.register_hook(lambda gradient: 0 * gradient)
+    return inside.mean()
+refused("torch: hooks of gradients", hooked)
+for register in (lambda: model.weight.register_hook(lambda gradient: 0 * gradient), lambda: model.register_full_backward_hook(lambda *_: None)):
+    handle = register()
+    refused("torch: hooks of gradients")
+    handle.remove()
 class Bag(nn.EmbeddingBag):
     def __init__(self): super().__init__(3, 2, max_norm=1.0)
 try: tfd_export.torch(Bag(), lambda m, b: m(b["x"]).mean(), {"x": np.ones((4, 3), int)}, "refused")
