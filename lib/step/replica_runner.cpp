@@ -77,7 +77,9 @@ class Runner final : public ReplicaRunner {
         order_(options.order),
         steps_(*program_, std::move(copies),
                {replicas_, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
-                options.input.pipelines == 1 && replicas_.is_whole(), options.run_at_once, options.results_stay}) {}
+                options.input.pipelines == 1 && replicas_.is_whole(), options.run_at_once, options.results_stay,
+                options.gather_outputs}),
+        gather_(options.gather_outputs) {}
 
   Result<StepOutcome> step(const std::string& name, const VariableValues& variables, std::int64_t step,
                            int most_elements) override {
@@ -152,9 +154,9 @@ class Runner final : public ReplicaRunner {
     std::optional<std::vector<ReplicaShare>> shares;
     const auto add = [&](const std::string& id, const ReplicaElements& elements) -> Result<void> {
       if (!shares) shares.emplace(elements.of.size());
-      if (elements.of.size() > static_cast<std::size_t>(replicas_.count))
+      if (elements.of.size() > static_cast<std::size_t>(replicas_.all))
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and there are {}", id,
-                    elements.of.size(), replicas_.count);
+                    elements.of.size(), replicas_.all);
       if (elements.of.size() != shares->size())
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and another one for {}", id,
                     elements.of.size(), shares->size());
@@ -163,8 +165,8 @@ class Runner final : public ReplicaRunner {
     };
     for (const auto& [id, elements] : arguments.elements) TFD_TRY(add(id, elements));
     for (const auto& [dataset, elements] : arguments.datasets) TFD_TRY(add(own_iterator_id(dataset), elements));
-    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_.count));
-    for (std::size_t i = 0; i < shares->size(); ++i) (*shares)[i].replica = static_cast<int>(i);
+    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_.all));
+    keep_own(*shares, replicas_);
     return std::move(*shares);
   }
 
@@ -182,15 +184,20 @@ class Runner final : public ReplicaRunner {
       std::vector<ReplicaShare> at_once;  // pieces of the first shares, which have at least as many rows as later ones
       for (auto& of_share : pieces)
         if (i < of_share.size()) at_once.push_back(std::move(of_share[i].share));
-      auto done = TFD_TRY(steps_.run(function, call, std::move(at_once), variables));
-      for (std::size_t share = 0; share < done.results.size(); ++share) {
-        for (tensor::Tensor& one : done.results[share]) one = without_padding(one, pieces[share][i].padding);
-        results[share].push_back(std::move(done.results[share]));
+      auto done = TFD_TRY(steps_.run_alone(function, call, std::move(at_once), variables));
+      for (std::size_t share = 0; share < done.outputs.size(); ++share) {
+        auto& own = done.outputs[share].outcome.results;
+        for (tensor::Tensor& one : own) one = without_padding(one, pieces[share][i].padding);
+        results[share].push_back(std::move(own));
       }
     }
-    RunOutcome out;
+    ReplicaOutputs all;
     for (auto& of_share : results)
-      for (auto& of_piece : of_share) out.results.push_back(std::move(of_piece));
+      for (auto& of_piece : of_share) all.outputs.push_back({.outcome = {std::move(of_piece), {}}, .updates = {}});
+    all.examples.resize(all.outputs.size());
+    if (gather_) all = TFD_TRY(gather_(std::move(all)), call.function);
+    RunOutcome out;
+    for (BoundOutputs& one : all.outputs) out.results.push_back(std::move(one.outcome.results));
     return out;
   }
 
@@ -289,6 +296,7 @@ class Runner final : public ReplicaRunner {
   mutable std::map<std::string, std::string> digests_;  // memoized digests
   std::int64_t runs_ = 0;
   StepRunner steps_;
+  const GatherOutputs gather_;
   std::map<std::string, std::int64_t> taken_;        // elements of datasets, before the iterators were opened
   std::map<std::string, WorkerIterator> iterators_;  // their maps call the program's functions
 };

@@ -66,15 +66,19 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
                   parts.size(), shares.size());
     for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
   }
+  keep_own(shares, replicas);
+  return shares;
+}
+
+}  // namespace
+
+void keep_own(std::vector<ReplicaShare>& shares, const ReplicaRange& replicas) {
   const auto there = static_cast<int>(shares.size());
   shares.erase(shares.begin() + std::min(there, replicas.first + replicas.count), shares.end());
   shares.erase(shares.begin(), shares.begin() + std::min(static_cast<int>(shares.size()), replicas.first));
   int replica = 0;
   for (ReplicaShare& share : shares) share.replica = replica++;
-  return shares;
 }
-
-}  // namespace
 
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,
                                               const ReplicaRange& replicas, program::Replicas how, int most_elements) {

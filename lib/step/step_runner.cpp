@@ -42,7 +42,7 @@ Result<void> StepRunner::look_up(const program::FunctionDef& function, CallConte
   const auto is_elsewhere = [&](const program::InputBinding& input) {
     return !input.lookup.empty() && !context.variables->contains(input.lookup);
   };
-  if (std::ranges::none_of(function.inputs, is_elsewhere)) return {};
+  if (shares.empty() || std::ranges::none_of(function.inputs, is_elsewhere)) return {};
   if (!options_.look_up) return fail(Code::kFailedPrecondition, "no tables to look rows up in");
   std::vector<RowLookup> lookups;  // share by share
   for (const ReplicaShare& share : shares) {
@@ -82,25 +82,38 @@ Result<StepInputs> StepRunner::bind(const CompiledFunction& function, const Func
   return out;
 }
 
+CallContext StepRunner::context_of(const FunctionCall& call, const VariableValues& variables) const {
+  CallContext context{&call, nullptr, &variables, learning_rate_of(call.step)};
+  context.results_stay = options_.results_stay;
+  if (call.replicas == program::Replicas::kOne) return context;
+  context.num_replicas = options_.replicas.all;
+  context.replica_id = options_.replicas.first;
+  context.first_draw = options_.first_draw;
+  context.copies = &copies_;
+  return context;
+}
+
+Result<ReplicaOutputs> StepRunner::run_alone(const CompiledFunction& function, const FunctionCall& call,
+                                             std::vector<ReplicaShare> shares, const VariableValues& variables) {
+  const program::FunctionDef& def = *function.def;
+  CallContext context = context_of(call, variables);
+  for (ReplicaShare& share : shares) fill_up(def, call, share.elements);
+  TFD_TRY(look_up(def, context, shares), def.name);
+  return run_on_replicas(run_at_once_, function, context, shares);
+}
+
 Result<StepResult> StepRunner::run(const CompiledFunction& function, const FunctionCall& call,
                                    std::vector<ReplicaShare> shares, const VariableValues& variables) {
   const program::Program& program = program_.program();
   const program::FunctionDef& def = *function.def;
   const bool is_replica = call.replicas != program::Replicas::kOne;
   VariableValues own;
-  CallContext context{&call, nullptr, &variables, learning_rate_of(call.step)};
-  context.results_stay = options_.results_stay;
-  if (is_replica) {
-    context.num_replicas = options_.replicas.all;
-    context.replica_id = options_.replicas.first;
-    context.first_draw = options_.first_draw;
-    context.copies = &copies_;
-  } else {
-    context.variables = TFD_TRY(outside_of_replicas(variables, own), def.name);
-  }
+  CallContext context = context_of(call, variables);
+  if (!is_replica) context.variables = TFD_TRY(outside_of_replicas(variables, own), def.name);
   for (ReplicaShare& share : shares) fill_up(def, call, share.elements);
   TFD_TRY(look_up(def, context, shares), def.name);
   auto outputs = TFD_TRY(run_on_replicas(run_at_once_, function, context, shares));
+  if (is_replica && options_.gather) outputs = TFD_TRY(options_.gather(std::move(outputs)), def.name);
   StepResult out;
   for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
   BoundOutputs bound;

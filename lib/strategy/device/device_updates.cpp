@@ -71,7 +71,7 @@ Result<void> DeviceUpdates::apply_alike(const std::vector<Change*>& changes, boo
   }
   const std::vector<Tensor> scalars = update_scalars(layout, 1);
   std::vector<DeviceBuffers> results;
-  for (int device = 0; device < replicas_; ++device) {
+  for (int device = 0; device < devices_; ++device) {
     std::vector<Tensor> arguments;
     for (const Change* const one : changes) arguments.push_back(one->state.value);
     for (std::size_t i = 0; i < changes.size(); ++i)

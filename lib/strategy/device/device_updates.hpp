@@ -16,9 +16,9 @@ namespace tfd::strategy {
 
 class DeviceUpdates {
  public:
-  /// Replica i is on the engine's device i. `program` is borrowed.
-  DeviceUpdates(const program::Program& program, std::shared_ptr<function::Engine> engine, int replicas)
-      : program_(program), engine_(std::move(engine)), replicas_(replicas) {}
+  /// Updates the values on the engine's first `devices`. `program` is borrowed.
+  DeviceUpdates(const program::Program& program, std::shared_ptr<function::Engine> engine, int devices)
+      : program_(program), engine_(std::move(engine)), devices_(devices) {}
 
   /// True if it can apply the update: a gradient, or a sum, of a whole variable whose value is the same on all
   /// replicas.
@@ -39,7 +39,7 @@ class DeviceUpdates {
 
   const program::Program& program_;
   std::shared_ptr<function::Engine> engine_;  // shared with functions
-  int replicas_;
+  int devices_;
   std::map<std::string, Programs> compiled_;  // by what they update
 };
 

@@ -187,7 +187,8 @@ Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& p
   const bool clips_means = program.rules && program.rules->steps_per_update() > 1 && program.rules->clips();
   std::unique_ptr<DeviceUpdates> updates;
   if (logical_devices == 1 && !clips_means && !engine->devices().empty())
-    updates = std::make_unique<DeviceUpdates>(program, std::move(engine), copies.replicas());
+    updates = std::make_unique<DeviceUpdates>(program, engine,
+                                              std::min(copies.replicas(), static_cast<int>(engine->devices().size())));
   auto host = std::make_unique<DeviceHost>(copies, std::move(updates));
   TFD_TRY(host->make(program, make_engine));
   return host;

@@ -50,7 +50,8 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
                                                       const step::MakeEngine& make_engine = {},
                                                       const step::ReplicaCopies& copies = {});
 
-/// The same on the replicas' devices, which are the engine's, or groups of logical devices: gradients and sums are
+/// The same on the replicas' devices, which are the engine's, or groups of logical devices, and may be fewer than there
+/// are replicas in all: gradients and sums are
 /// applied there, too, except where only the host can (rows, an optimizer in bytecode, replicas of several logical
 /// devices). `program` is borrowed.
 Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& program,

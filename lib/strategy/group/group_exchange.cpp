@@ -17,6 +17,7 @@ using tensor::DType;
 using tensor::Tensor;
 
 constexpr std::size_t kMostNotice = std::size_t{1} << 20;
+constexpr std::size_t kMostGathered = std::size_t{1} << 36;  // bytes: what members have computed, so no limit is meant
 constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8;  // flags of a notice
 
 // A notice is sent in every step, so it isn't JSON: act, flags, number of weights, weights, then JSON of an error.
@@ -189,7 +190,7 @@ Result<std::vector<Tensor>> GroupExchange::reduce(std::int64_t step, std::vector
 }
 
 Result<std::vector<std::string>> GroupExchange::gather(std::string_view name, std::int64_t step, std::string_view own) {
-  return communicator_.all_gather(name, step, own, deadline());
+  return communicator_.all_gather(name, step, own, deadline(), kMostGathered);
 }
 
 Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std::int64_t step, Named own,

@@ -67,7 +67,7 @@ class GroupExchange final : public step::ReplicaExchange {
   Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
 
-  /// Every member's bytes, by rank.
+  /// Every member's bytes, by rank; of any size.
   Result<std::vector<std::string>> gather(std::string_view name, std::int64_t step, std::string_view own);
   /// Sends a text and named tensors from one member to all; `own` and `text` are the root's.
   using Named = std::vector<std::pair<std::string, tensor::Tensor>>;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstring>
 
 #include <nlohmann/json.hpp>
 
+#include "group_messages.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/digest.hpp"
@@ -15,44 +15,6 @@ namespace tfd::strategy {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Metrics as bytes: name, how it is reduced, value, weight.
-std::string format_metrics(const std::vector<step::Metric>& metrics) {
-  std::string out;
-  const auto put = [&](const auto& value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  for (const step::Metric& one : metrics) {
-    put(static_cast<std::uint32_t>(one.name.size()));
-    out += one.name;
-    put(static_cast<std::uint8_t>(one.reduce));
-    put(static_cast<std::uint8_t>(one.part));
-    put(one.value);
-    put(one.weight);
-  }
-  return out;
-}
-
-Result<std::vector<step::Metric>> parse_metrics(std::string_view text) {
-  std::vector<step::Metric> out;
-  const auto malformed = [] { return fail(Code::kProtocolMismatch, "malformed metrics"); };
-  const auto take = [&](auto& value) {
-    if (text.size() < sizeof value) return false;
-    std::memcpy(&value, text.data(), sizeof value);
-    text.remove_prefix(sizeof value);
-    return true;
-  };
-  while (!text.empty()) {
-    std::uint32_t size = 0;
-    if (!take(size) || size > text.size()) return malformed();
-    step::Metric one{.name = std::string(text.substr(0, size))};
-    text.remove_prefix(size);
-    std::uint8_t reduce = 0, part = 0;
-    if (!take(reduce) || !take(part) || !take(one.value) || !take(one.weight)) return malformed();
-    one.reduce = static_cast<program::Reduce>(reduce);
-    one.part = static_cast<program::Part>(part);
-    out.push_back(std::move(one));
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -359,12 +321,7 @@ void GroupMember::interrupted() {
 
 void GroupMember::fail_all(const Error& error) {
   if (!group_) return;
-  Error told = error;
-  if (told.task.empty()) {
-    told.task = options_.group.members[static_cast<std::size_t>(options_.group.rank)].first;
-    told.message = fmt::format("{}: {}", told.task, told.message);
-  }
-  group_->cancel(std::move(told));
+  group_->cancel(named(error, options_.group.members[static_cast<std::size_t>(options_.group.rank)].first));
 }
 
 }  // namespace tfd::strategy

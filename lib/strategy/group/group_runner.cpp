@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/runners.hpp"
+#include "group_function.hpp"
 #include "group_training.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/sha256.hpp"
@@ -55,19 +56,49 @@ class GroupRunner final : public Runner {
     if (const auto why_not = why_on_host(program))
       return fail(Code::kUnimplemented, "{}: --strategy {} trains variables on devices only, but {}", program.path,
                   options_.kind->name, *why_not);
-    if (options_.compat == Compat::kTensorflow)
-      return fail(Code::kUnimplemented, "--compat tensorflow isn't there for --strategy {} yet", options_.kind->name);
+    TFD_TRY(check_compat());
+    std::vector<std::pair<std::string, std::string>> agreement{
+        {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
+        {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
+        {"--verify-every", std::to_string(options.verify_every)}};
+    return train_in_group(program, options_of_group(program, std::move(options), std::move(agreement)));
+  }
+
+  Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,
+                                           RunOptions options) override {
+    if (role_.job == TaskJob::kEvaluate)
+      return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
+    TFD_TRY(check_compat());
+    const Combine& how = request.combine;
+    std::vector<std::pair<std::string, std::string>> agreement{
+        {request.predict ? "--predict" : "--function", request.function},
+        {"--dataset", request.dataset.empty() ? "none" : request.dataset},
+        {"--reduce", !how.reduce                            ? "none"
+                     : *how.reduce == program::Reduce::kSum ? "sum"
+                                                            : "mean"},
+        {"--axis", how.axes ? fmt::format("{}", fmt::join(*how.axes, ",")) : "none"},
+        {"--gather", how.gather_axis ? std::to_string(*how.gather_axis) : "none"}};
+    return run_function_in_group(program, request, options_of_group(program, std::move(options), std::move(agreement)));
+  }
+
+ private:
+  Result<void> check_compat() const {
+    if (options_.compat == Compat::kNone) return {};
+    return fail(Code::kUnimplemented, "--compat tensorflow isn't there for --strategy {} yet", options_.kind->name);
+  }
+
+  /// What a training, and a run of a function, need alike. `agreement`: what must be the same in all, besides.
+  GroupTrainingOptions options_of_group(const program::Program& program, RunOptions options,
+                                        std::vector<std::pair<std::string, std::string>> agreement) const {
+    agreement.insert(agreement.begin(),
+                     {{"the program", digest_of(program)},
+                      {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+                      {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
+                      {"--collectives", std::to_string(static_cast<int>(options.collectives))}});
     GroupTrainingOptions with;
     with.group.members = members_;
     with.group.rank = rank_;
-    with.group.agreement = {
-        {"the program", digest_of(program)},
-        {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
-        {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
-        {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
-        {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
-        {"--verify-every", std::to_string(options.verify_every)},
-        {"--collectives", std::to_string(static_cast<int>(options.collectives))}};
+    with.group.agreement = std::move(agreement);
     with.group.least = options.least_workers;
     with.group.engine = options.collectives;
     with.group.make_endpoint = options.make_endpoint;
@@ -88,15 +119,9 @@ class GroupRunner final : public Runner {
                    .command_environment = options.command_environment,
                    .on_begin = options.on_begin,
                    .train = std::move(options.train)};
-    return train_in_group(program, std::move(with));
+    return with;
   }
 
-  Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest&, RunOptions) override {
-    return fail(Code::kUnimplemented, "{}: --function and --predict aren't there for --strategy {} yet", program.path,
-                options_.kind->name);
-  }
-
- private:
   int replicas() const {
     return options_.replicas > 0 ? options_.replicas : static_cast<int>(members_.size()) * options_.devices.replicas();
   }

@@ -36,6 +36,8 @@ struct InputPart {
   std::int64_t id = 0;
 };
 
+struct ReplicaOutputs;
+
 struct ReplicaOptions {
   int replicas = 1;  // of this process
   /// The replicas of this process, if others have more of the same step's: each takes the same element, and draws the
@@ -54,8 +56,11 @@ struct ReplicaOptions {
   std::shared_ptr<const function::CommandStop> stop_data = {};
   LookUpRows look_up = {};     // for tables that aren't among a call's variables
   RunAtOnce run_at_once = {};  // runs the replicas; empty: threads of its own
-  bool results_stay = false;   // results stay on the devices until they are read (resident.hpp)
-  Log log = {};                // log of elements that datasets skip because of errors
+  /// Outputs of all replicas, of `own`, where others have some (shared_replicas): run() then returns, and reduces,
+  /// those of all. Empty: of this process's alone.
+  std::function<Result<ReplicaOutputs>(ReplicaOutputs own)> gather_outputs = {};
+  bool results_stay = false;  // results stay on the devices until they are read (resident.hpp)
+  Log log = {};               // log of elements that datasets skip because of errors
 };
 
 struct StepOutcome {
@@ -130,7 +135,8 @@ class ReplicaRunner {
   /// Runs the function once per replica, each on its elements; if there are none at all, on every replica. `in_rows`:
   /// the function maps rows to rows, so an element that is too large for a module is processed in pieces, and one that
   /// is too small is padded with its last row; results are the pieces', in the order of their rows, without padding. It
-  /// updates nothing then. kInvalidArgument: more elements than replicas, or different numbers of them.
+  /// updates nothing then. With shared_replicas the elements are those of all replicas, of which this process takes its
+  /// own. kInvalidArgument: more elements than replicas, or different numbers of them.
   virtual Result<RunOutcome> run(const std::string& function, const ReplicaArguments& arguments,
                                  const VariableValues& variables, bool in_rows = false) = 0;
   /// Evaluates one full pass over the function's dataset, or `steps` batches, or one part of it; each device takes a

@@ -35,11 +35,16 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
                                               const ReplicaRange& replicas, program::Replicas how,
                                               int most_elements = 0);
 
+/// Leaves, of all replicas' shares, those of this process's replicas, and numbers them.
+void keep_own(std::vector<ReplicaShare>& shares, const ReplicaRange& replicas);
+
 /// Outputs of the replicas, in the order of their shares.
 struct ReplicaOutputs {
   std::vector<BoundOutputs> outputs;
   std::vector<double> examples;
 };
+/// Outputs of all replicas of a step, from those of this process, which may have none.
+using GatherOutputs = std::function<Result<ReplicaOutputs>(ReplicaOutputs own)>;
 /// Runs each share on its replica; `context` has the other inputs and the number of replicas (those without a share
 /// don't run; if it is 1, each share runs as replica 0). Returns the first error in the order of replicas.
 Result<ReplicaOutputs> run_on_replicas(const RunAtOnce& run_at_once, const CompiledFunction& function,

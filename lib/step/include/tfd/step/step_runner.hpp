@@ -26,6 +26,7 @@ struct StepOptions {
   bool is_alone = false;         // as in ReplicaThreads
   RunAtOnce run_at_once = {};    // runs the replicas; empty: threads of its own
   bool results_stay = false;     // results stay on the devices until they are read
+  GatherOutputs gather = {};     // of other processes' replicas; empty: none are reduced with these
 };
 
 /// Result of a step; no update is applied yet.
@@ -54,10 +55,14 @@ class StepRunner {
   /// Binds each share's inputs other than variables: run() up to the calls.
   Result<StepInputs> bind(const CompiledFunction& function, const FunctionCall& call,
                           std::vector<ReplicaShare> shares) const;
-  /// Runs the function on these shares. `variables` are what it reads, including all copies; a call that runs once sees
-  /// the aggregated value. Random numbers depend on the call's step, or closure, and on the replica.
+  /// Runs the function on these shares, and reduces its outputs with those that StepOptions::gather adds. `variables`
+  /// are what it reads, including all copies; a call that runs once sees the aggregated value. Random numbers depend on
+  /// the call's step, or closure, and on the replica.
   Result<StepResult> run(const CompiledFunction& function, const FunctionCall& call, std::vector<ReplicaShare> shares,
                          const VariableValues& variables);
+  /// The results of a function that updates nothing, of these shares alone.
+  Result<ReplicaOutputs> run_alone(const CompiledFunction& function, const FunctionCall& call,
+                                   std::vector<ReplicaShare> shares, const VariableValues& variables);
   /// Evaluates one part of a pass over the function's dataset, or over its first `steps` batches; every device takes
   /// one batch at a time. A function without a dataset is run once, for the first part. kCancelled if `is_stopped` says
   /// so between batches.
@@ -66,6 +71,7 @@ class StepRunner {
                                        const VariableValues& variables, const std::function<bool()>& is_stopped);
 
  private:
+  CallContext context_of(const FunctionCall& call, const VariableValues& variables) const;
   double learning_rate_of(std::int64_t step) const;
   Result<void> look_up(const program::FunctionDef& function, CallContext& context,
                        std::vector<ReplicaShare>& shares) const;
