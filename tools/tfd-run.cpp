@@ -224,9 +224,11 @@ Result<void> print_description(const Asked& a, const program::Program& program, 
   return io.out.write(a.json ? description.dump() + "\n" : strategy::format_description(description));
 }
 
-void warn_of_lost_updates(const program::Program& program, const std::string& function, const strategy::Runner& runner,
+/// Workers that make each step together lose none.
+void warn_of_lost_updates(const Asked& a, const program::Program& program, const strategy::Runner& runner,
                           cli::Io& io) {
-  if (runner.role().workers < 2) return;
+  if (runner.role().workers < 2 || a.has_group()) return;
+  const std::string function = a.common.check ? "" : a.function.empty() ? program.train->function : a.function;
   for (const std::string& lost : training::find_lost_updates(program, function, true)) io.log.warning("{}", lost);
 }
 
@@ -270,7 +272,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
     if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
-    warn_of_lost_updates(program, "", *runner, io);
+    warn_of_lost_updates(a, program, *runner, io);
     TFD_TRY(print_description(a, program, devices, io));
     say(io, fmt::format("{}: {}: ok", program.path, TFD_TRY(runner->describe())));
     return 0;
@@ -285,7 +287,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                      {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
         config, io));
   if (role.is_chief)  // other tasks would repeat it
-    warn_of_lost_updates(program, a.function.empty() ? program.train->function : a.function, *runner, io);
+    warn_of_lost_updates(a, program, *runner, io);
   if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, io);
   if (role.is_chief)
     warn_of_split_training(program, a.has_group() ? replicas : static_cast<int>(role.workers) * replicas, io);

@@ -29,3 +29,49 @@ weights() { # FILE
   size=$(od -An -tu8 -N8 "$1" | tr -d ' ')
   tail -c +$((size + 9)) "$1" | sha256sum
 }
+# A program whose replicas keep statistics and counters of their own (synchronized on read), and train by them, in $1; its
+# last step has data for two of four replicas.
+statistics_program() { # DIRECTORY
+  mkdir -p "$1"
+  cat >"$1/step.mlir" <<'MLIR'
+module @step {
+  func.func public @main(%w: tensor<3xf32>, %mean: tensor<3xf32>, %seen: tensor<i32>, %last: tensor<2xf32>, %x: tensor<4xi64>) -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<2xf32>) {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %four = stablehlo.constant dense<4.0> : tensor<f32>
+    %step = stablehlo.constant dense<4> : tensor<i32>
+    %scale = stablehlo.constant dense<1.0e-3> : tensor<f32>
+    %keep = stablehlo.constant dense<0.9> : tensor<3xf32>
+    %rest = stablehlo.constant dense<0.1> : tensor<3xf32>
+    %f = stablehlo.convert %x : (tensor<4xi64>) -> tensor<4xf32>
+    %sum = stablehlo.reduce(%f init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %of_batch = stablehlo.divide %sum, %four : tensor<f32>
+    %small = stablehlo.multiply %of_batch, %scale : tensor<f32>
+    %all = stablehlo.broadcast_in_dim %small, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %kept = stablehlo.multiply %mean, %keep : tensor<3xf32>
+    %new = stablehlo.multiply %all, %rest : tensor<3xf32>
+    %moved = stablehlo.add %kept, %new : tensor<3xf32>
+    %count = stablehlo.convert %seen : (tensor<i32>) -> tensor<f32>
+    %counted = stablehlo.multiply %count, %scale : tensor<f32>
+    %counts = stablehlo.broadcast_in_dim %counted, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %off = stablehlo.subtract %w, %moved : tensor<3xf32>
+    %gradient = stablehlo.subtract %off, %counts : tensor<3xf32>
+    %square = stablehlo.multiply %gradient, %gradient : tensor<3xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    %two = stablehlo.broadcast_in_dim %small, dims = [] : (tensor<f32>) -> tensor<2xf32>
+    return %loss, %gradient, %moved, %step, %two : tensor<f32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<2xf32>
+  }
+}
+MLIR
+  cat >"$1/program.json" <<'JSON'
+{"v": 1,
+ "variables": {"w": {"shape": [3], "dtype": "f32", "init": {"glorot_uniform": {"seed": 3}}},
+               "mean": {"shape": [3], "dtype": "f32", "init": {"zeros": {}}, "synchronization": "on_read", "aggregation": "mean"},
+               "seen": {"shape": [], "dtype": "s32", "init": {"zeros": {}}, "synchronization": "on_read", "aggregation": "sum"},
+               "last": {"shape": [2], "dtype": "f32", "init": {"zeros": {}}, "synchronization": "on_read", "aggregation": "mean"}},
+ "optimizer": {"sgd": {"learning_rate": 0.05, "momentum": 0.9}},
+ "datasets": {"train": [{"range": 1000}, {"shuffle": {"buffer": 1000, "seed": 5}}, {"repeat": {"count": 1}}, {"batch": {"size": 4, "drop_remainder": true}}]},
+ "functions": {"step": {"module": "step.mlir", "inputs": [{"variables": "*"}, {"dataset": "train"}],
+                        "outputs": [{"metric": "loss"}, {"gradient": "w"}, {"assign": "mean"}, {"assign_add": "seen"}, {"assign": "last"}]}},
+ "train": {"function": "step", "epochs": 1, "checkpoint": {"dir": "ck"}}}
+JSON
+}

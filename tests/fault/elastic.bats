@@ -184,3 +184,22 @@ reaches() { # I STEP
     ends_with_undisturbed_bits
   done
 }
+
+@test "elastic: who is lost takes no replica's copies of variables along, and who comes gets them" {
+  statistics_program statistics
+  OF_ALL=(statistics/program.json --replicas 4 --set 'datasets.train[2]={"repeat": {}}' --set train.epochs=null
+    --set train.log_every=100 --set train.checkpoint.every=1000000)
+  local args=(--workers 1:3 --set train.steps=1000000)
+  members 3 "${args[@]}"
+  reaches 0 300
+  killed 1
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2; without worker:1$'
+  member 1 "${args[@]}"
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:2, worker:1; with worker:1 anew$'
+  killed 0
+  RUN=${PIDS[2]} until_event worker:2 '.event == "start" and .workers == 2 and .replicas == 4 and .adopted'
+  killed 2 # worker:1 alone has the others' copies now
+  RUN=${PIDS[1]} until_event worker:1 '.event == "start" and .workers == 1 and .replicas == 4 and .adopted'
+  PIDS=("${PIDS[1]}")
+  ends_with_undisturbed_bits
+}

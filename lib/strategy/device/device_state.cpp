@@ -151,10 +151,13 @@ namespace {
 /// Reads the values of a pack's variables on the host, by position in the program.
 Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Program& program, const Pack& pack,
                                                               std::size_t position, const step::ReplicaCopies& copies,
-                                                              const std::vector<ReplicaState>& state) {
+                                                              const std::vector<ReplicaState>& state,
+                                                              const FindCopies& elsewhere) {
   std::map<std::size_t, std::vector<Tensor>> values;  // by replica
-  for (std::size_t replica = 0; replica < (pack.use.is_own ? state.size() : 1); ++replica) {
-    const Tensor whole = TFD_TRY(state[replica].packs[position]->to_host());
+  const std::vector<Tensor>* const there = pack.use.is_own ? elsewhere(position) : nullptr;
+  const std::size_t replicas = !pack.use.is_own ? 1 : there != nullptr ? there->size() : state.size();
+  for (std::size_t replica = 0; replica < replicas; ++replica) {
+    const Tensor whole = there != nullptr ? (*there)[replica] : TFD_TRY(state[replica].packs[position]->to_host());
     take_apart(program, pack, whole,
                [&](std::size_t variable, Tensor value) { values[variable].push_back(std::move(value)); });
   }
@@ -170,14 +173,14 @@ Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Pro
 }  // namespace
 
 Result<std::vector<VariableState>> read_state(const program::Program& program, const DeviceLayout& layout,
-                                              const step::ReplicaCopies& copies,
-                                              const std::vector<ReplicaState>& state) {
+                                              const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
+                                              const FindCopies& elsewhere) {
   std::vector<VariableState> out(program.variables.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i].name = program.variables[i].name;
   auto slots = state.front().slots.begin();
   for (std::size_t p = 0; p < layout.packs.size(); ++p) {
     const Pack& pack = layout.packs[p];
-    for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state))) {
+    for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state, elsewhere))) {
       out[variable].value = std::move(value);
       out[variable].updates = pack.use.updates;
       out[variable].accumulated = pack.use.accumulated;
@@ -198,7 +201,7 @@ Result<std::vector<VariableState>> read_state(const program::Program& program, c
 // Variables that share a buffer, which are small, are sliced on the host.
 Result<step::VariableValues> find_values(const program::Program& program, const DeviceLayout& layout,
                                          const step::ReplicaCopies& copies, const std::vector<ReplicaState>& state,
-                                         const std::vector<std::string>& names) {
+                                         const FindCopies& elsewhere, const std::vector<std::string>& names) {
   const auto is_wanted = [&](std::size_t variable) {
     return std::ranges::find(names, program.variables[variable].name) != names.end();
   };
@@ -207,7 +210,7 @@ Result<step::VariableValues> find_values(const program::Program& program, const 
     const Pack& pack = layout.packs[p];
     if (std::ranges::none_of(pack.variables, is_wanted)) continue;
     if (pack.variables.size() > 1 || pack.use.is_own) {
-      for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state)))
+      for (auto& [variable, value] : TFD_TRY(read_pack(program, pack, p, copies, state, elsewhere)))
         if (is_wanted(variable)) out.emplace(program.variables[variable].name, function::resident(std::move(value)));
       continue;
     }

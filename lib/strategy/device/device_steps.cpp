@@ -41,8 +41,6 @@ Result<void> updated_on_all(const std::vector<Result<void>>& devices, std::int64
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas.all));
   const bool has_device_each = options_.replicas.is_whole() && devices_ == options_.replicas.all;
-  if (!copies_.empty() && !has_device_each)
-    return fail(Code::kInternal, "replicas that share devices, or processes, have no copies of their own there");
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
   if (scale != states.end()) {
     loss_scale_ = *scale;
@@ -62,7 +60,9 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
   TFD_TRY(add_programs());
   state_.clear();  // so that old and new state don't coexist
+  kept_.clear();
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
+  if (!copies_.empty() && !has_device_each) TFD_TRY(kept_.put(program_, layout_, state_.front(), replicas));
   return {};
 }
 
@@ -127,12 +127,18 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
   const step::StepInputs::Replica& own = inputs.step.replicas[replica];
   const int device = device_of(own.replica);
   const ReplicaState& state = state_[static_cast<std::size_t>(device)];
+  const auto number = static_cast<std::size_t>(options_.replicas.first + own.replica);
   DeviceBuffers out;
   out.reserve(arguments.size());
   for (const auto& [of, index] : arguments) {
     if (of != DeviceLayout::Argument::Of::kInput) {
       const bool is_pack = of == DeviceLayout::Argument::Of::kPack;
-      out.push_back((is_pack ? state.packs : state.views)[index]);
+      if (const std::vector<Tensor>* const copies = is_pack ? kept_.find(index) : nullptr; copies != nullptr)
+        out.push_back(TFD_TRY(engine_->lend((*copies)[number], device)));
+      else if (!is_pack && kept_.has_variable(index))
+        out.push_back(TFD_TRY(engine_->lend(kept_.variable(layout_, index, number), device)));
+      else
+        out.push_back((is_pack ? state.packs : state.views)[index]);
       continue;
     }
     const bool is_scale = function_.inputs[index].kind == program::InputKind::kLossScale;
@@ -149,13 +155,13 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
 
 Result<std::vector<VariableState>> DeviceSteps::states() const {
   if (state_.empty()) return fail(Code::kFailedPrecondition, "the variables aren't on the devices");
-  auto out = TFD_TRY(read_state(program_, layout_, copies_, state_));
+  auto out = TFD_TRY(read_state(program_, layout_, copies_, state_, find_copies()));
   if (loss_scale_) *std::ranges::find(out, loss_scale_->name, &VariableState::name) = *loss_scale_;
   return out;
 }
 
 Result<step::VariableValues> DeviceSteps::values(const std::vector<std::string>& names) const {
-  auto out = TFD_TRY(find_values(program_, layout_, copies_, state_, names));
+  auto out = TFD_TRY(find_values(program_, layout_, copies_, state_, find_copies(), names));
   if (loss_scale_ && std::ranges::find(names, loss_scale_->name) != names.end())
     out.insert_or_assign(loss_scale_->name, loss_scale_->value);
   return out;
@@ -171,28 +177,63 @@ void DeviceSteps::move_loss_scale(bool is_finite) {
     variable::move_loss_scale(*loss_scale_, is_finite, program_.rules->loss_scale()->growth_steps);
 }
 
-Result<std::vector<Tensor>> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
-                                                const step::ReplicaWeights& weights) const {
+Result<step::ReplicaSum> DeviceSteps::sum_of(const Pack& pack, const step::ReplicaWeights& weights) const {
+  std::string name = program_.variables[pack.variables.front()].name;
+  if (pack.variables.size() > 1) name += fmt::format(" and {} more", pack.variables.size() - 1);
+  return pack.use.kind == program::OutputKind::kGradient
+             ? step::sum_of_gradients(std::move(name), pack.spec, pack.use.reduce, weights)
+             : step::sum_of_values(std::move(name), pack.spec, pack.use.aggregation, weights);
+}
+
+// What a replica assigns to its own copies is the sum of its value alone, so all get it in the same exchange.
+Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
+                                                 const step::ReplicaWeights& weights) const {
   std::vector<step::ReplicaSum> sums;
+  const auto add = [&](step::ReplicaSum sum, std::size_t c) {
+    for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : replica[c]);
+    sums.push_back(std::move(sum));
+  };
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const Pack& pack = layout_.packs[changing_[c]];
-    if (pack.use.is_own) continue;
-    std::string name = program_.variables[pack.variables.front()].name;
-    if (pack.variables.size() > 1) name += fmt::format(" and {} more", pack.variables.size() - 1);
-    step::ReplicaSum& sum = sums.emplace_back(
-        pack.use.kind == program::OutputKind::kGradient
-            ? TFD_TRY(step::sum_of_gradients(std::move(name), pack.spec, pack.use.reduce, weights))
-            : TFD_TRY(step::sum_of_values(std::move(name), pack.spec, pack.use.aggregation, weights)));
-    for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : std::move(replica[c]));
+    if (!pack.use.is_own) {
+      add(TFD_TRY(sum_of(pack, weights)), c);
+      for (auto& replica : changes)
+        if (!replica.empty()) replica[c] = {};
+      continue;
+    }
+    if (kept_.empty()) continue;
+    const std::string& name = program_.variables[pack.variables.front()].name;
+    for (std::size_t replica = 0; replica < weights.size(); ++replica) {
+      if (weights[replica] == step::kNoData) continue;
+      step::ReplicaSum sum{fmt::format("{} of replica {}", name, replica), pack.spec,
+                           std::vector<bool>(weights.size())};
+      sum.takes_part[replica] = true;
+      add(std::move(sum), c);
+    }
   }
   auto reduced = TFD_TRY(exchange_->reduce(number, std::move(sums)));
-  std::vector<Tensor> out;
+  Reduced out;
   auto next = reduced.begin();
-  for (const std::size_t p : changing_) out.push_back(layout_.packs[p].use.is_own ? Tensor() : std::move(*next++));
+  for (const std::size_t p : changing_) {
+    const bool is_own = layout_.packs[p].use.is_own;
+    out.shared.push_back(is_own ? Tensor() : std::move(*next++));
+    auto& own = out.own.emplace_back();
+    for (std::size_t replica = 0; is_own && !kept_.empty() && replica < weights.size(); ++replica)
+      own.push_back(weights[replica] == step::kNoData ? Tensor() : std::move(*next++));
+  }
   return out;
 }
 
 // A replica without data keeps its own values.
+Result<void> DeviceSteps::write_copies(const Reduced& reduced) {
+  for (std::size_t c = 0; c < reduced.own.size(); ++c)
+    for (std::size_t replica = 0; replica < reduced.own[c].size(); ++replica)
+      if (reduced.own[c][replica].has_value())
+        TFD_TRY(kept_.write(layout_.packs[changing_[c]], changing_[c], replica, reduced.own[c][replica]));
+  return {};
+}
+
+// A replica without data keeps its own values. Where copies are kept elsewhere, the devices have nobody's.
 Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t at, const DeviceBuffers* own,
                                               const std::vector<Tensor>& reduced) const {
   const int device = static_cast<int>(at);
@@ -201,9 +242,9 @@ Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t at, const DeviceBuffer
     const Pack& pack = layout_.packs[changing_[c]];
     if (!pack.use.is_own)
       out.push_back(TFD_TRY(engine_->lend(reduced[c], device)));
-    else if (own != nullptr)
+    else if (own != nullptr && kept_.empty())
       out.push_back((*own)[c]);
-    else if (pack.use.kind == program::OutputKind::kAssign)
+    else if (pack.use.kind == program::OutputKind::kAssign && kept_.empty())
       out.push_back(state_[at].packs[changing_[c]]);
     else
       out.push_back(TFD_TRY(engine_->lend(Tensor::zeros(pack.spec.dtype, pack.spec.shape), device)));
@@ -347,7 +388,7 @@ Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::in
     for (const std::size_t r : compute.changes) {
       const bool is_own = layout_.packs[changing_[changes.size()]].use.is_own;
       changes.push_back(results[r]);
-      if (reads) out.host[replica].push_back(is_own ? Tensor() : TFD_TRY(results[r]->to_host()));
+      if (reads) out.host[replica].push_back(is_own && kept_.empty() ? Tensor() : TFD_TRY(results[r]->to_host()));
     }
     return {};
   };
@@ -363,7 +404,7 @@ Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::in
 Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& inputs, std::int64_t number) {
   const auto replicas = static_cast<std::size_t>(options_.replicas.count);
   const std::size_t devices = state_.size();
-  std::vector<Tensor> reduced;
+  Reduced reduced;
   if (!is_alone()) {
     const train::Trace::Span span(options_.trace, "reduce", 0, number);
     step::ReplicaWeights own(replicas, step::kNoData);
@@ -372,7 +413,7 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
     reduced = TFD_TRY(reduce(number, std::move(computed.host), weights));
   }
   if (looks_at_gradients()) {
-    if (auto name = find_nonfinite(!is_alone() ? reduced : computed.host.front()); !name.empty()) {
+    if (auto name = find_nonfinite(!is_alone() ? reduced.shared : computed.host.front()); !name.empty()) {
       move_loss_scale(false);
       return Done{.metrics = std::move(computed.metrics), .nonfinite = std::move(name)};
     }
@@ -386,10 +427,11 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
     done[device] = [&]() -> Result<void> {
       if (is_alone()) return update(device, changes.front(), scalars);
       const DeviceBuffers* const own = device < replicas && !changes[device].empty() ? &changes[device] : nullptr;
-      return update(device, TFD_TRY(changes_of(device, own, reduced)), scalars);
+      return update(device, TFD_TRY(changes_of(device, own, reduced.shared)), scalars);
     }();
   });
   TFD_TRY(updated_on_all(done, number));
+  TFD_TRY(write_copies(reduced));
   count_update();
   move_loss_scale(true);
   return Done{.metrics = std::move(computed.metrics)};

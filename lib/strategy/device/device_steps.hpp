@@ -13,6 +13,7 @@
 
 #include "device_layout.hpp"
 #include "device_state.hpp"
+#include "kept_copies.hpp"
 #include "tfd/base/lazy.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/replica_engine.hpp"
@@ -61,6 +62,13 @@ class DeviceSteps {
   }
   /// Reads the variables' states, in the devices' own memory if the host can read it.
   Result<std::vector<variable::VariableState>> states() const;
+  /// Values of each replica's copies of variables that are synchronized on read, by ReplicaCopies::copy_name(), where
+  /// replicas share devices or processes; states() has one value for all of them.
+  task::NamedState copies() const { return kept_.export_all(program_, layout_, copies_); }
+  /// Sets such copies, after load(). kInvalidArgument.
+  Result<void> load_copies(const task::NamedState& state) {
+    return kept_.import_all(program_, layout_, copies_, state);
+  }
   /// Values of these variables on the devices, valid until the next step: find_values().
   Result<step::VariableValues> values(const std::vector<std::string>& names) const;
 
@@ -90,7 +98,7 @@ class DeviceSteps {
   struct Computed {
     std::vector<std::vector<tensor::Tensor>> metrics = {};  // of each replica that had data
     std::vector<function::DeviceBuffers> changes = {};      // by replica of this process and changing pack
-    std::vector<std::vector<tensor::Tensor>> host = {};     // the same, to be reduced
+    std::vector<std::vector<tensor::Tensor>> host = {};     // the same, to be reduced, or gathered
   };
   /// The first half of a step that is reduced with other processes: it changes no variable, so it may be dropped.
   Result<Computed> compute(const Inputs& inputs, std::int64_t number);
@@ -119,9 +127,19 @@ class DeviceSteps {
                                              const std::vector<tensor::Tensor>& reduced) const;
   bool can_be_fused(const step::StepInputs& inputs) const;
   Result<std::optional<Done>> step_fused(const Inputs& inputs, std::int64_t number);
+  /// Changes of a step over all replicas, by changing pack.
+  struct Reduced {
+    std::vector<tensor::Tensor> shared = {};            // sums; empty for packs that each replica has of its own
+    std::vector<std::vector<tensor::Tensor>> own = {};  // of kept copies, by replica of the training; absent: no data
+  };
   /// Reduces the replicas' changes, by replica of this process (empty: it has no data) and changing pack.
-  Result<std::vector<tensor::Tensor>> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
-                                             const step::ReplicaWeights& weights) const;
+  Result<Reduced> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
+                         const step::ReplicaWeights& weights) const;
+  Result<step::ReplicaSum> sum_of(const Pack& pack, const step::ReplicaWeights& weights) const;
+  Result<void> write_copies(const Reduced& reduced);
+  FindCopies find_copies() const {
+    return [this](std::size_t pack) { return kept_.find(pack); };
+  }
   /// The first variable with a gradient that isn't finite; empty: none.
   std::string find_nonfinite(const std::vector<tensor::Tensor>& changes) const;
   bool looks_at_gradients() const;
@@ -152,6 +170,7 @@ class DeviceSteps {
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one
   std::vector<std::size_t> donated_;                    // indices of donated arguments of updates
   std::vector<ReplicaState> state_;                     // by device
+  KeptCopies kept_;                                     // copies that aren't in it, where a device is no replica's own
   step::ReplicaThreads threads_;
 };
 

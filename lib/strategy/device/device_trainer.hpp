@@ -72,6 +72,10 @@ class DeviceTrainer {
   Result<variable::Checkpoint> export_state();
   /// Sets the variables; the step is unchanged.
   Result<void> import_state(const task::NamedState& state);
+  /// Copies of variables that are synchronized on read, which a state in checkpoint form has one value of; for who
+  /// takes over replicas of this training.
+  task::NamedState export_copies() const { return steps_->copies(); }
+  Result<void> import_copies(const task::NamedState& state) { return steps_->load_copies(state); }
   Result<void> use_averages();
   /// The data's position before the next step's elements.
   step::DataPosition data_position() const { return ahead_ ? ahead_->position : runner_->data_position(); }

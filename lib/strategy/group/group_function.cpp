@@ -79,8 +79,7 @@ class GroupFunction {
     };
     group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
     const std::vector<int>& devices = group_->devices();
-    const int replicas =
-        options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
+    const int replicas = options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
     const int members = group_->communicator().size();
     if (replicas < members)
       return fail(Code::kInvalidArgument, "--replicas: {}: there are {} processes, each of which needs a replica",

@@ -160,7 +160,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
                 {"group", origin_.group},
                 {"generation", origin_.generation}}
                .dump();
-    if (has_behind) state = TFD_TRY(trainer_.export_state()).state;
+    if (has_behind) state = TFD_TRY(export_whole());
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
@@ -168,6 +168,12 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   status_.enter(group_->communicator().generation(), names_, static_cast<std::size_t>(rank()), replicas(), step_now_);
   if (options_.on_standing) options_.on_standing(true);
   return {};
+}
+
+Result<task::NamedState> GroupMember::export_whole() {
+  auto state = TFD_TRY(trainer_.export_state()).state;
+  std::ranges::move(trainer_.export_copies(), std::back_inserter(state));
+  return state;
 }
 
 /// Takes what the root says of the training, and its state where this member is behind.
@@ -181,13 +187,19 @@ Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std
   origin_ = {told["group"].get<std::string>(), told["generation"].get<std::uint64_t>()};
   if (!is_behind) return {};
   const auto step = told["step"].get<std::int64_t>();
+  const auto is_copy = [](const auto& one) { return step::original_name(one.first) != one.first; };
+  task::NamedState copies;
+  std::ranges::copy_if(state, std::back_inserter(copies), is_copy);
+  std::erase_if(state, is_copy);
   if (trainer_.is_open()) {
     TFD_TRY(trainer_.import_state(state));
+    TFD_TRY(trainer_.import_copies(copies), whose);
     trainer_.set_step(step);
     return {};
   }
   variable::Checkpoint checkpoint{.step = step, .state = std::move(state), .path = whose};
   TFD_TRY(trainer_.open(place(), {.state = &checkpoint, .step = step}));
+  TFD_TRY(trainer_.import_copies(copies), whose);
   const auto position = TFD_TRY(step::parse_data_position(told["data"].get<std::string>()));
   if (!trainer_.runner().continue_data(position))
     return fail(Code::kInvalidArgument, "the data of {} aren't those of {}",
@@ -293,6 +305,11 @@ Result<void> GroupMember::verify() {
     std::uint64_t digest = tensor::digest(one.value);
     for (const auto& [name, slot] : one.slots) digest = tensor::digest(slot, digest);
     own.push_back(digest);
+  }
+  for (const auto& [name, value] : trainer_.export_copies()) {
+    const auto of = std::ranges::find(states, step::original_name(name), &variable::VariableState::name);
+    std::uint64_t& digest = own[static_cast<std::size_t>(of - states.begin())];
+    digest = tensor::digest(value, digest);
   }
   const std::string_view bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(std::uint64_t));
   const auto all = TFD_TRY(exchange_->gather("the variables' digests", round_++, bytes));

@@ -99,6 +99,8 @@ class GroupMember {
   Result<void> share(int replicas, const std::string& whose);
   int replicas_of_new_training(int known) const;
   Result<void> enter(const train::TrainStart& from);
+  /// The training's state, with each replica's copies of variables.
+  Result<task::NamedState> export_whole();
   Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
   TrainerPlace place() const;
   int rank() const { return group_->communicator().rank(); }

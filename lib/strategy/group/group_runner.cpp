@@ -40,12 +40,7 @@ class GroupRunner final : public Runner {
                        counted(static_cast<std::uint64_t>(replicas()), "replica"));
   }
   std::optional<std::string> why_on_host(const program::Program& program) const override {
-    if (auto why_not = why_not_on_devices(program, options_.devices)) return why_not;
-    const auto own = std::ranges::find(program.variables, variable::Synchronization::kOnRead,
-                                       &program::VariableDef::synchronization);
-    if (own != program.variables.end())
-      return fmt::format("variable '{}' is synchronized on read, so each replica has its own value", own->name);
-    return std::nullopt;
+    return why_not_on_devices(program, options_.devices);
   }
   Result<nlohmann::ordered_json> explain(const program::Program&, ExplainOptions) const override {
     return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
