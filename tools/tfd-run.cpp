@@ -13,7 +13,9 @@
 #include "tfd/base/memory.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/cluster/roles.hpp"
 #include "tfd/cluster/task_id.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/runner.hpp"
@@ -57,6 +59,8 @@ Result<Devices> find_devices(const Asked& a, bool shares_devices, const cli::Io&
   return Devices{std::move(choice)};
 }
 
+Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
+
 /// Tasks that make a group's steps.
 int workers_of(const cluster::ClusterSpec& cluster) {
   int workers = 0;
@@ -70,6 +74,20 @@ int replicas_of(const Asked& a, const function::DeviceChoice& devices,
   if (!group || group->cluster.empty()) return devices.replicas();
   if (a.replicas > 0) return a.replicas;
   return std::max(workers_of(group->cluster), 1) * devices.replicas();
+}
+
+/// A worker's place among those that share a training as TensorFlow's do; else it is the only one.
+Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional<cluster::ClusterConfig>& group,
+                                             int replicas) {
+  if (compat_of(a) == Compat::kNone || !a.function.empty() || !group || group->cluster.empty() || !group->task ||
+      !group->cluster.has_task(*group->task) || group->task->job == "evaluator")
+    return data::Reader();
+  const int workers = workers_of(group->cluster);
+  if (replicas % workers != 0)
+    return fail(Code::kUsage, "--compat tensorflow: {} can't be divided by {}: each has as many",
+                counted(static_cast<std::uint64_t>(replicas), "replica"),
+                counted(static_cast<std::uint64_t>(workers), "worker"));
+  return data::Reader{workers, TFD_TRY(cluster::id_in_cluster(group->cluster, *group->task)), replicas / workers};
 }
 
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
@@ -125,8 +143,6 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
   return axes;
 }
 
-Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
-
 /// Makes the request; a dataset given as an option is added to the program.
 Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program) {
   strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
@@ -180,13 +196,16 @@ Result<void> check_step(const Asked& a, const program::Program& program, int rep
   return {};
 }
 
-Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
-                  const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
+/// `epochs`: of a training whose steps aren't known.
+Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_t epochs,
+                  const cluster::ClusterConfig& config, const function::DeviceChoice& devices, strategy::Runner& runner,
+                  cli::Io& io) {
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(run_options(a, config, devices, io, *signals));
   with.train.epoch_elements = steps.elements;
+  with.epochs = epochs;
   training::connect_sinks(with.train, a.common, progress, io);
   const strategy::RunnerRole& role = runner.role();
   const bool is_one_of_several = role.job == strategy::TaskJob::kTrain && !role.is_chief;
@@ -250,12 +269,15 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto found = TFD_TRY(find_devices(a, known && !known->cluster.empty(), io));
   const function::DeviceChoice& devices = found.choice;
   const int replicas = replicas_of(a, devices, known);
+  const auto place = TFD_TRY(place_among_tensorflows(a, known, replicas));
   auto program = TFD_TRY(training::load_program(a.common,
                                                 {.overrides = {},
                                                  .logical_devices = devices.logical_devices,
                                                  .spmd = devices.spmd,
                                                  .replicas = replicas,
-                                                 .compat = a.function.empty() ? compat_of(a) : Compat::kNone},
+                                                 .compat = a.function.empty() ? compat_of(a) : Compat::kNone,
+                                                 .workers = place.workers,
+                                                 .worker = place.worker},
                                                 kTool, io));
   if (a.function.empty() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
@@ -263,7 +285,9 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,
                                                      .devices = devices,
-                                                     .replicas = a.has_group() ? a.replicas : 0,
+                                                     .replicas = place.workers > 1 ? replicas
+                                                                 : a.has_group()   ? a.replicas
+                                                                                   : 0,
                                                      .tpu = found.plan,
                                                      .step = step_mode(a),
                                                      .compat = compat_of(a)}));
@@ -299,8 +323,12 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                     .elements_per_step = elements,
                                     .make_engine = [&] { return make_engine(io.env, devices, io.log); },
                                     .command_environment = io.env};
+  if (place.workers > 1) {  // each has data of its own: an epoch ends with those of all
+    const std::int64_t passes = std::exchange(program.train->epochs, std::nullopt).value_or(1);
+    return train(a, {std::move(program)}, passes, config, devices, *runner, io);
+  }
   const auto steps = TFD_TRY(train::epochs_as_steps(std::move(program), epochs));
-  return train(a, steps, config, devices, *runner, io);
+  return train(a, steps, 1, config, devices, *runner, io);
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ Result<data::Plan> parse_dataset(const std::string& name, const Node& node) {
 Result<data::Plan> distribute_as_tensorflow(const data::Plan& plan, const data::DatasetContext& context,
                                             const TrainData& data) {
   const auto whole = TFD_TRY(data::instantiate(data::with_hint(plan, {}), context));
-  return data::in_turns_as_tensorflow(plan, *whole, data.replicas, data.shares_rows);
+  return data::in_turns_as_tensorflow(plan, *whole, data.reader, data.shares_rows);
 }
 
 }  // namespace
@@ -122,8 +122,9 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
     if (options.data_elsewhere) note_missing(context, program, child.path());
     const Mentions mentions{mention_of(name)};
     auto plan = parse_dataset(name, child);
-    if (plan && distributed && distributed->datasets.contains(name))
-      plan = at_path(child.path(), distribute_as_tensorflow(*plan, context, *distributed));
+    const bool is_distributed = plan && distributed && distributed->datasets.contains(name);
+    if (is_distributed && distributed->reader.workers > 1) program.whole_datasets[name] = *plan;
+    if (is_distributed) plan = at_path(child.path(), distribute_as_tensorflow(*plan, context, *distributed));
     if (!plan) {
       problems.check_form(mentions, fail(std::move(plan).error()));
       continue;

@@ -12,6 +12,7 @@
 
 #include "check/problems.hpp"
 #include "node.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
@@ -98,7 +99,7 @@ using Facts = std::map<std::string, DatasetFacts>;
 /// Datasets whose elements replicas take in turns, as TensorFlow distributes datasets.
 struct TrainData {
   std::set<std::string> datasets;
-  int replicas = 1;
+  data::Reader reader;
   bool shares_rows = false;
 };
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and returns the facts.

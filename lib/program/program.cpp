@@ -81,11 +81,23 @@ bool train_says(const Node& root, std::string_view key, const std::string& text)
   return node && node->is_text() && node->any_text() == text;
 }
 
+/// Under kTensorflow a variable without a stated aggregation isn't aggregated, so that each replica of several workers
+/// keeps what it assigns.
+void keep_copies_as_tensorflow(const Node& variables, const ProgramOptions& options, std::vector<VariableDef>& all) {
+  if (options.compat != Compat::kTensorflow || options.workers < 2 || !variables.is_object()) return;
+  for (VariableDef& one : all) {
+    const auto stated = variables.find(one.name);
+    if (stated && !stated->has("aggregation") && one.synchronization != variable::Synchronization::kOnRead)
+      one.aggregation = variable::Aggregation::kNone;
+  }
+}
+
 /// Datasets of train's function, which kTensorflow distributes to its replicas.
 std::optional<TrainData> train_data(const Node& root, const std::vector<FunctionDraft>& drafts,
                                     const ProgramOptions& options) {
   if (options.compat != Compat::kTensorflow) return std::nullopt;
-  TrainData out{{}, options.replicas, train_says(root, "replicas", "split")};
+  const data::Reader reader{options.workers, options.worker, options.replicas / options.workers};
+  TrainData out{{}, reader, train_says(root, "replicas", "split")};
   for (const FunctionDraft& draft : drafts)
     if (train_says(root, "function", draft.def.name))
       for (const InputBinding& input : draft.def.inputs)
@@ -125,7 +137,11 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (weights) problems.keep(*weights, {}, weights->text());
   tensor::SafetensorsFiles files;
   const VariableSources sources{directory, options.look_at_files ? &files : nullptr, weights ? &*weights : nullptr};
-  if (const auto node = root.find("variables")) program.variables = parse_variables(*node, sources, problems);
+  if (const auto node = root.find("variables")) {
+    auto variables = parse_variables(*node, sources, problems);
+    keep_copies_as_tensorflow(*node, options, variables);
+    program.variables = std::move(variables);
+  }
   const auto optimizer = root.find("optimizer");
   const Mentions of_optimizer{R"("gradient")", R"("gradients")", R"("learning_rate")", R"("loss_scale")"};
   const bool has_rules =

@@ -74,6 +74,7 @@ class Runner final : public ReplicaRunner {
       : program_(std::move(program)),
         part_(options.has_all_data ? data::Shard() : data::Shard{options.input.pipelines, options.input.id}),
         replicas_(options.shared_replicas.value_or(ReplicaRange::whole(options.replicas))),
+        has_own_data_(options.has_own_data),
         order_(options.order),
         steps_(*program_, std::move(copies),
                {replicas_, static_cast<std::uint32_t>(options.input.id * options.replicas), options.look_up,
@@ -255,7 +256,7 @@ class Runner final : public ReplicaRunner {
   /// in all, and these take their own.
   bool shares_elements() const {
     const auto& train = program_->program().train;
-    return !replicas_.is_whole() && !(train && train->replicas == program::Replicas::kSplit);
+    return !replicas_.is_whole() && !has_own_data_ && !(train && train->replicas == program::Replicas::kSplit);
   }
   Result<WorkerIterator> open_share(const std::string& name) {
     const data::Plan& whole = program_->program().datasets.at(name);
@@ -281,7 +282,8 @@ class Runner final : public ReplicaRunner {
   /// step.
   const std::string& digest_of(const std::string& dataset) const {
     const auto [digest, is_new] = digests_.try_emplace(dataset);
-    const auto& datasets = program_->program().datasets;
+    const program::Program& program = program_->program();
+    const auto& datasets = program.whole_datasets.contains(dataset) ? program.whole_datasets : program.datasets;
     const auto found = datasets.find(dataset);
     if (!is_new || found == datasets.end()) return digest->second;
     Sha256 hash;
@@ -292,6 +294,7 @@ class Runner final : public ReplicaRunner {
   std::unique_ptr<CompiledProgram> program_;
   const data::Shard part_;
   const ReplicaRange replicas_;
+  const bool has_own_data_;
   data::Order order_;                                   // of the data of steps
   mutable std::map<std::string, std::string> digests_;  // memoized digests
   std::int64_t runs_ = 0;

@@ -91,7 +91,7 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
     const WorkerIterator* ended = TFD_TRY(take_elements(ids, find, share.elements));
     if (ended != nullptr && replica > 0) break;
     if (ended != nullptr) return end_of(*ended);
-    const bool is_first = replicas.first == 0 && shares.empty();  // a step has at least one share
+    const bool is_first = replicas.is_whole() && shares.empty();  // a step has at least one share
     if (is_first || !share.elements.has_no_rows()) shares.push_back(std::move(share));
   }
   return shares;

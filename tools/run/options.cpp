@@ -200,6 +200,9 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
   if (!a.workers.empty() && !a.has_group())
     return fail(Code::kUsage, "--workers is for --strategy multi-worker-mirrored");
+  if (!a.workers.empty() && !a.compat.empty())
+    return fail(Code::kUsage,
+                "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no --workers");
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");

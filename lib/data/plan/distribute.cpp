@@ -112,14 +112,13 @@ bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality,
   return compat == Compat::kTensorflow && (cardinality == Dataset::kInfinite || all_static);
 }
 
-Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows) {
+Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, const Reader& reader, bool shares_rows) {
   const auto has_rows = [](const FieldSpec& field) { return !is_scalar(field); };
-  const bool drops =
-      loses_partial_steps(Compat::kTensorflow, tensorflow_cardinality(plan, dataset), is_static(dataset.spec()));
-  Plan out =
-      shares_rows ? TFD_TRY(input_of(plan, dataset.spec(), {.replicas = replicas}, Compat::kTensorflow)).plan : plan;
-  if (replicas > 1 && (drops || std::ranges::all_of(dataset.spec(), has_rows)))
-    out.stages.emplace_back(WholeSteps{replicas, drops});
+  const bool drops = loses_partial_steps(Compat::kTensorflow, tensorflow_cardinality(plan, dataset),
+                                         is_static(dataset.spec()) && reader.workers == 1);
+  Plan out = shares_rows ? TFD_TRY(input_of(plan, dataset.spec(), reader, Compat::kTensorflow)).plan : plan;
+  if (reader.replicas > 1 && (drops || std::ranges::all_of(dataset.spec(), has_rows)))
+    out.stages.emplace_back(WholeSteps{reader.replicas, drops});
   out.stages.emplace_back(WithOptions{.auto_shard = AutoShardPolicy::kOff});
   return out;
 }

@@ -63,6 +63,10 @@ std::vector<VariableUse> uses_of(const program::Program& program, const program:
       use.accumulated = states[i].accumulated;
     } else {
       use.aggregation = variable.aggregation;
+      using variable::Aggregation;
+      use.is_own =
+          use.is_own || (options.replicas > 1 && options.keeps_more_copies &&
+                         (use.aggregation == Aggregation::kNone || use.aggregation == Aggregation::kOnlyFirstReplica));
     }
   }
   return uses;

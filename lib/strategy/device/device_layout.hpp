@@ -89,7 +89,10 @@ struct LayoutOptions {
   std::string platform;  // of the engine
   int replicas = 1;
   int logical_devices = 1;  // of each
-  bool fuses = false;       // requires that why_not_fused() (device_training.hpp) is nullopt
+  /// True: variables that are assigned without an aggregation, or by the first replica of each worker, have copies of
+  /// the replicas too, as TensorFlow's.
+  bool keeps_more_copies = false;
+  bool fuses = false;  // requires that why_not_fused() (device_training.hpp) is nullopt
 };
 
 /// Makes the layout. `states` of the program's variables give the counts of updates and accumulated gradients. Requires

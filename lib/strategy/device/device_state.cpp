@@ -164,7 +164,7 @@ Result<std::vector<std::pair<std::size_t, Tensor>>> read_pack(const program::Pro
   std::vector<std::pair<std::size_t, Tensor>> out;
   for (auto& [variable, own] : values) {
     const program::VariableDef& def = program.variables[variable];
-    const bool is_one = !pack.use.is_own || def.aggregation == variable::Aggregation::kNone;
+    const bool is_one = !copies.has(def.name) || def.aggregation == variable::Aggregation::kNone;
     out.emplace_back(variable, is_one ? std::move(own.front()) : TFD_TRY(copies.read_across(def.name, std::move(own))));
   }
   return out;

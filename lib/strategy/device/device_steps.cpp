@@ -54,7 +54,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const bool fuses = has_device_each && is_fused(options_.way, program_, replicas, platform);
   if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
-  layout_options_ = {platform, replicas, options_.logical_devices, fuses};
+  layout_options_ = {platform, replicas, options_.logical_devices, options_.tensorflow_workers > 0, fuses};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
@@ -62,7 +62,9 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   state_.clear();  // so that old and new state don't coexist
   kept_.clear();
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
-  if (!copies_.empty() && !has_device_each) TFD_TRY(kept_.put(program_, layout_, state_.front(), replicas));
+  const bool has_own = std::ranges::any_of(layout_.packs, [](const Pack& one) { return one.use.is_own; });
+  if (has_own && (options_.tensorflow_workers > 0 || !has_device_each))
+    TFD_TRY(kept_.put(program_, layout_, state_.front(), replicas));
   return {};
 }
 
@@ -204,7 +206,7 @@ Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vecto
     if (kept_.empty()) continue;
     const std::string& name = program_.variables[pack.variables.front()].name;
     for (std::size_t replica = 0; replica < weights.size(); ++replica) {
-      if (weights[replica] == step::kNoData) continue;
+      if (weights[replica] == step::kNoData || source_of(pack, replica) != replica) continue;
       step::ReplicaSum sum{fmt::format("{} of replica {}", name, replica), pack.spec,
                            std::vector<bool>(weights.size())};
       sum.takes_part[replica] = true;
@@ -219,17 +221,30 @@ Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vecto
     out.shared.push_back(is_own ? Tensor() : std::move(*next++));
     auto& own = out.own.emplace_back();
     for (std::size_t replica = 0; is_own && !kept_.empty() && replica < weights.size(); ++replica)
-      own.push_back(weights[replica] == step::kNoData ? Tensor() : std::move(*next++));
+      own.push_back(weights[replica] == step::kNoData || source_of(layout_.packs[p], replica) != replica
+                        ? Tensor()
+                        : std::move(*next++));
   }
   return out;
 }
 
+std::size_t DeviceSteps::source_of(const Pack& pack, std::size_t replica) const {
+  const bool is_first_ones = options_.tensorflow_workers > 0 &&
+                             pack.use.aggregation == variable::Aggregation::kOnlyFirstReplica &&
+                             !copies_.has(program_.variables[pack.variables.front()].name);
+  if (!is_first_ones) return replica;
+  const auto each = static_cast<std::size_t>(options_.replicas.all / options_.tensorflow_workers);
+  return replica / each * each;
+}
+
 // A replica without data keeps its own values.
 Result<void> DeviceSteps::write_copies(const Reduced& reduced) {
-  for (std::size_t c = 0; c < reduced.own.size(); ++c)
+  for (std::size_t c = 0; c < reduced.own.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
     for (std::size_t replica = 0; replica < reduced.own[c].size(); ++replica)
-      if (reduced.own[c][replica].has_value())
-        TFD_TRY(kept_.write(layout_.packs[changing_[c]], changing_[c], replica, reduced.own[c][replica]));
+      if (const Tensor& change = reduced.own[c][source_of(pack, replica)]; change.has_value())
+        TFD_TRY(kept_.write(pack, changing_[c], replica, change));
+  }
   return {};
 }
 

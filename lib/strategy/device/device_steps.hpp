@@ -34,6 +34,9 @@ struct DeviceStepOptions {
   StepMode way = StepMode::kAuto;
   train::Trace* trace = nullptr;              // null: none
   step::ReplicaExchange* exchange = nullptr;  // null: all replicas are in this process
+  /// Workers as of TensorFlow's MultiWorkerMirroredStrategy: so many with equally many replicas, each of which keeps
+  /// what it, or the first one of its worker, assigns where nothing is aggregated. 0: not so.
+  int tensorflow_workers = 0;
 };
 
 class DeviceSteps {
@@ -137,6 +140,8 @@ class DeviceSteps {
                          const step::ReplicaWeights& weights) const;
   Result<step::ReplicaSum> sum_of(const Pack& pack, const step::ReplicaWeights& weights) const;
   Result<void> write_copies(const Reduced& reduced);
+  /// The replica whose change a replica's own copies of a pack get.
+  std::size_t source_of(const Pack& pack, std::size_t replica) const;
   FindCopies find_copies() const {
     return [this](std::size_t pack) { return kept_.find(pack); };
   }

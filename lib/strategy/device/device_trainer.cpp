@@ -42,6 +42,7 @@ Result<void> DeviceTrainer::check_memory(const TrainerPlace& place, const train:
 Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   step::ReplicaOptions with{.replicas = place.replicas.count, .input = {}};
   if (!place.replicas.is_whole()) with.shared_replicas = place.replicas;
+  with.has_own_data = place.tensorflow_workers > 0;
   with.data_root = options_.data_root;
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
   with.command_environment = options_.command_environment;
@@ -62,7 +63,8 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
                                    .logical_devices = options_.logical_devices,
                                    .way = options_.step,
                                    .trace = options_.train.trace.get(),
-                                   .exchange = place.exchange});
+                                   .exchange = place.exchange,
+                                   .tensorflow_workers = place.tensorflow_workers});
   TFD_TRY(steps_->load(from.state != nullptr
                            ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)
                            : initial_states()));
@@ -104,6 +106,13 @@ Result<DeviceSteps::Inputs> DeviceTrainer::take_inputs() {
 void DeviceTrainer::take_ahead() {
   auto position = runner_->data_position();
   ahead_.emplace(Ahead{std::move(position), take_new_inputs()});
+}
+
+void DeviceTrainer::begin_epoch(std::uint64_t epoch) {
+  data::Order order = data_position().order;
+  order.pass = epoch;
+  ahead_.reset();
+  runner_->begin_data(order);
 }
 
 void DeviceTrainer::give_back(DeviceSteps::Inputs inputs) { ahead_.emplace(Ahead{*before_, std::move(inputs)}); }

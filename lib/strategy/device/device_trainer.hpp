@@ -21,6 +21,7 @@ struct TrainerPlace {
   step::ReplicaRange replicas = {};
   int devices = 1;
   step::ReplicaExchange* exchange = nullptr;  // borrowed; null: all replicas are in this process
+  int tensorflow_workers = 0;                 // as in DeviceStepOptions; their datasets are these replicas' alone then
 };
 
 class DeviceTrainer {
@@ -51,6 +52,8 @@ class DeviceTrainer {
   bool works_ahead() const { return steps_->works_ahead(); }
   /// Gives back inputs that take_inputs() returned and no step has used.
   void give_back(DeviceSteps::Inputs inputs);
+  /// Restarts the data for the next epoch, whose number is in their order.
+  void begin_epoch(std::uint64_t epoch);
   /// Ends waits for data.
   void stop_data() { stop_data_->request(); }
 

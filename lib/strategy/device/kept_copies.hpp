@@ -3,8 +3,8 @@
 //
 // Values of variables that are synchronized on read, where replicas share devices or processes: a copy for each replica
 // of the training, by its number, on the host. Every process has all copies, so whichever is lost takes none along, and
-// a replica may be made elsewhere from one step to the next. Private to the room. Thread rule: one thread writes; several
-// read meanwhile.
+// a replica may be made elsewhere from one step to the next. Private to the room. Thread rule: one thread writes;
+// several read meanwhile.
 #include <map>
 #include <vector>
 

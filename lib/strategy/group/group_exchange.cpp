@@ -18,14 +18,15 @@ using tensor::Tensor;
 
 constexpr std::size_t kMostNotice = std::size_t{1} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 36;  // bytes: what members have computed, so no limit is meant
-constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8;  // flags of a notice
+constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8, kEnded = 16;  // flags of a notice
 
 // A notice is sent in every step, so it isn't JSON: act, flags, number of weights, weights, then JSON of an error.
 std::string format_notice(const Notice& notice) {
   std::string out;
   out.push_back(static_cast<char>(notice.act));
   out.push_back(static_cast<char>((notice.tells ? kTells : 0) | (notice.wants_stop ? kWantsStop : 0) |
-                                  (notice.is_cancelled ? kCancelled : 0) | (notice.is_interrupted ? kInterrupted : 0)));
+                                  (notice.is_cancelled ? kCancelled : 0) | (notice.is_interrupted ? kInterrupted : 0) |
+                                  (notice.has_ended ? kEnded : 0)));
   const auto count = static_cast<std::uint32_t>(notice.weights.size());
   out.append(reinterpret_cast<const char*>(&count), sizeof count);
   out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
@@ -44,7 +45,8 @@ Result<Notice> parse_notice(std::string_view text) {
              .tells = (text[1] & kTells) != 0,
              .wants_stop = (text[1] & kWantsStop) != 0,
              .is_cancelled = (text[1] & kCancelled) != 0,
-             .is_interrupted = (text[1] & kInterrupted) != 0};
+             .is_interrupted = (text[1] & kInterrupted) != 0,
+             .has_ended = (text[1] & kEnded) != 0};
   if (text[0] < 0 || out.act > GroupAct::kEnd) return malformed();
   std::memcpy(&count, text.data() + 2, sizeof count);
   if (count > (text.size() - kHead) / sizeof(double)) return malformed();

@@ -27,6 +27,7 @@ struct Notice {
   bool wants_stop = false;           // it was interrupted
   bool is_cancelled = false;         // its data were stopped: the step can't be made
   bool is_interrupted = false;       // the chief's, with kEnd: the training goes on later
+  bool has_ended = false;            // its data have
 };
 
 /// All members' notices, by rank.
@@ -36,6 +37,7 @@ struct Notices {
   /// True if that member was interrupted.
   bool wants_stop(int rank) const { return all[static_cast<std::size_t>(rank)].wants_stop; }
   bool wants_stop() const { return std::ranges::any_of(all, &Notice::wants_stop); }
+  bool have_ended() const { return std::ranges::all_of(all, &Notice::has_ended); }
   bool is_cancelled() const { return std::ranges::any_of(all, &Notice::is_cancelled); }
   /// The first error in the order of ranks, with its member's name.
   std::optional<Error> first_error(const collective::Members& members) const;

@@ -84,7 +84,8 @@ bool GroupMember::leaves(const Notices& notices) const {
 
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
-  return {own, std::min(options_.device.replicas, own.count), exchange_.get()};
+  return {own, std::min(options_.device.replicas, own.count), exchange_.get(),
+          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0};
 }
 
 Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
@@ -219,6 +220,8 @@ Result<void> GroupMember::announce(Notice notice) {
     notice.is_cancelled = true;
   } else if (error.code != Code::kOutOfRange) {
     notice.error = error;
+  } else {
+    notice.has_ended = true;
   }
   return exchange_->announce(round_++, notice);
 }
@@ -231,6 +234,13 @@ Result<Notices> GroupMember::notices() {
   return all;
 }
 
+bool GroupMember::begin_epoch() {
+  const auto epoch = static_cast<std::int64_t>(trainer_.data_position().order.pass) + 1;
+  if (epoch >= options_.epochs) return false;
+  trainer_.begin_epoch(static_cast<std::uint64_t>(epoch));
+  return true;
+}
+
 void GroupMember::keep_inputs() {
   if (inputs_ && *inputs_) trainer_.give_back(*std::move(*inputs_));
   inputs_.reset();
@@ -241,7 +251,10 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   const auto began = std::exchange(step_ended_, Clock::now());
   exchange_->begin_step(notices);
   const auto weights = TFD_TRY(exchange_->weights(0, {}));
-  if (std::ranges::all_of(weights, [](double weight) { return weight == step::kNoData; })) return false;
+  if (std::ranges::all_of(weights, [](double weight) { return weight == step::kNoData; })) {
+    computed_.reset();
+    return false;
+  }
   const bool has_inputs = inputs_->has_value();
   const DeviceSteps::Inputs inputs = has_inputs ? *std::move(*inputs_) : DeviceSteps::Inputs();
   inputs_.reset();

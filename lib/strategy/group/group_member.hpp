@@ -61,6 +61,8 @@ class GroupMember {
   Result<Notices> notices();
   /// Makes the step that notices() agreed on. False: no member has data; nothing is made.
   Result<bool> make_step(const Notices& notices);
+  /// Restarts the data for the next epoch, where epochs are counted by the data's ends. False: there is none.
+  bool begin_epoch();
   /// Keeps inputs that were announced for the next step, since it isn't made now.
   void keep_inputs();
 

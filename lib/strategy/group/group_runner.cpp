@@ -16,10 +16,12 @@
 namespace tfd::strategy {
 namespace {
 
-/// What a program trains, whoever's paths it has: its document and modules.
+/// What a program trains, whoever's paths and part of the data it has: its document and modules.
 std::string digest_of(const program::Program& program) {
   Sha256 hash;
-  hash.add(program.document());
+  program::Program whole = program;
+  for (const auto& [name, plan] : program.whole_datasets) whole.datasets[name] = plan;
+  hash.add(whole.document());
   for (const auto& [name, content] : program.files) {
     hash.add(name);
     hash.add(content);
@@ -51,7 +53,6 @@ class GroupRunner final : public Runner {
     if (const auto why_not = why_on_host(program))
       return fail(Code::kUnimplemented, "{}: --strategy {} trains variables on devices only, but {}", program.path,
                   options_.kind->name, *why_not);
-    TFD_TRY(check_compat());
     std::vector<std::pair<std::string, std::string>> agreement{
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
@@ -63,7 +64,9 @@ class GroupRunner final : public Runner {
                                            RunOptions options) override {
     if (role_.job == TaskJob::kEvaluate)
       return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
-    TFD_TRY(check_compat());
+    if (options_.compat != Compat::kNone)
+      return fail(Code::kUnimplemented,
+                  "--compat tensorflow isn't there for --function and --predict of several workers");
     const Combine& how = request.combine;
     std::vector<std::pair<std::string, std::string>> agreement{
         {request.predict ? "--predict" : "--function", request.function},
@@ -77,11 +80,6 @@ class GroupRunner final : public Runner {
   }
 
  private:
-  Result<void> check_compat() const {
-    if (options_.compat == Compat::kNone) return {};
-    return fail(Code::kUnimplemented, "--compat tensorflow isn't there for --strategy {} yet", options_.kind->name);
-  }
-
   /// What a training, and a run of a function, need alike. `agreement`: what must be the same in all, besides.
   GroupTrainingOptions options_of_group(const program::Program& program, RunOptions options,
                                         std::vector<std::pair<std::string, std::string>> agreement) const {
@@ -89,6 +87,7 @@ class GroupRunner final : public Runner {
                      {{"the program", digest_of(program)},
                       {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
                       {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
+                      {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
                       {"--collectives", std::to_string(static_cast<int>(options.collectives))}});
     GroupTrainingOptions with;
     with.group.members = members_;
@@ -106,6 +105,8 @@ class GroupRunner final : public Runner {
     if (options.least_workers > 0) with.on_standing = options.on_standing;
     with.replicas = options_.replicas;
     with.verify_every = options.verify_every;
+    with.as_tensorflow = options_.compat == Compat::kTensorflow && members_.size() > 1;
+    with.epochs = options.epochs;
     with.device = {.make_engine = options.make_engine,
                    .replicas = options_.devices.replicas(),
                    .logical_devices = options_.devices.logical_devices,

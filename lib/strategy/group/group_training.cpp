@@ -190,6 +190,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
       continue;
     }
     if (!TFD_TRY(member_.make_step(notices))) {
+      if (!notices.have_ended() || member_.begin_epoch()) continue;  // elements without rows; or another epoch
       TFD_TRY(flush(control));
       auto ended = result();
       ended.end_of_data = Error{Code::kOutOfRange, "end of the data"};
@@ -218,6 +219,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
   switch (chief.act) {
     case GroupAct::kStep: {
       const bool is_made = makes_step && TFD_TRY(member.make_step(notices));
+      if (makes_step && !is_made && notices.have_ended()) member.begin_epoch();
       if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
       if (member.leaves(notices)) {
         member.leave();

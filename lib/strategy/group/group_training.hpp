@@ -18,6 +18,11 @@ struct GroupTrainingOptions {
   std::int64_t verify_every = 1000;                      // steps; 0: members never compare their variables
   std::function<void(bool is_member)> on_standing = {};  // as RunOptions::on_standing
   std::function<void(std::int64_t step)> on_step = {};
+  /// True: it trains as TensorFlow's strategy: each worker's datasets have its own replicas' elements, and steps are
+  /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
+  /// assigns.
+  bool as_tensorflow = false;
+  std::int64_t epochs = 1;  // that end with the data of all, where the program states no steps
   DeviceTrainingOptions device;  // `replicas` are this process's devices
 };
 

@@ -122,7 +122,7 @@ TEST_CASE(
       CAPTURE(replicas);
       const data::Plan plan = plan_of(text);
       const auto whole = make(data::with_hint(plan, {})).value();
-      const auto in_turns = data::in_turns_as_tensorflow(plan, *whole, replicas, true).value();
+      const auto in_turns = data::in_turns_as_tensorflow(plan, *whole, {.replicas = replicas}, true).value();
       const Distribution distribution{.replicas = replicas, .compat = Compat::kTensorflow};
       const auto steps = [&](const data::Plan& of_all) {
         return steps_of(DistributedDataset::of_elements({make(of_all).value()}, replicas));

@@ -79,10 +79,11 @@ bool is_static(const ElementSpec& spec);
 /// input_lib.py.
 bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static);
 
-/// What the replicas of one process take in turns, step by step, as under kTensorflow: by `shares_rows` from
-/// experimental_distribute_dataset, else, an element of `dataset` each, from distribute_datasets_from_function. Every
-/// process sees all of it, as with ParameterServerStrategy. Errors of input_of().
-Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, std::int64_t replicas, bool shares_rows);
+/// What a worker's replicas take in turns, step by step, as under kTensorflow: by `shares_rows` from
+/// experimental_distribute_dataset, else, an element of `dataset` each, from distribute_datasets_from_function. One of
+/// several workers makes steps as long as any of them has data, whatever the shapes (MultiWorkerMirroredStrategy);
+/// where there is one for each process, every process sees all of it (ParameterServerStrategy). Errors of input_of().
+Result<Plan> in_turns_as_tensorflow(const Plan& plan, const Dataset& dataset, const Reader& reader, bool shares_rows);
 
 /// The plan where each shard by hint is this one.
 Plan with_hint(Plan plan, const Shard& shard);

@@ -241,6 +241,7 @@ struct Program {
   std::optional<UpdateDef> update;                   // set if `rules` is a user-defined optimizer: see compile_rules()
   std::uint64_t seed = 0;                            // seed of random inputs that state none
   std::map<std::string, data::Plan> datasets;
+  std::map<std::string, data::Plan> whole_datasets;  // as stated, of those that are one worker's part of them
   std::map<std::string, data::ElementSpec> dataset_specs;
   std::set<std::string> endless_datasets;  // as far as is known without reading their data
   NamedList<FunctionDef> functions;
@@ -305,6 +306,9 @@ struct ProgramOptions {
   int replicas = 0;               // replicas of a worker, which share a batch if train splits it; 0: not known
   /// kTensorflow: train's datasets are distributed to the replicas, whose number must be known, as TensorFlow does.
   Compat compat = Compat::kNone;
+  std::int64_t workers = 1,
+               worker =
+                   0;  // under kTensorflow: that share these replicas, each with as many, and which of them this is
   /// Base of relative paths in overrides (absolute); empty: the document's. load_program() uses the working directory.
   std::string working_directory = {};
   /// True: relative paths of data start at a --data-root, including those in overrides.

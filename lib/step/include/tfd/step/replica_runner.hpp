@@ -43,6 +43,7 @@ struct ReplicaOptions {
   /// The replicas of this process, if others have more of the same step's: each takes the same element, and draws the
   /// same random numbers, as if one process had all.
   std::optional<ReplicaRange> shared_replicas = {};
+  bool has_own_data = false;  // with shared_replicas: its datasets have these replicas' elements alone
   InputPart input;
   bool has_all_data = false;  // not only its part: go_to() sets the position
   /// Order of all data but evaluations'. Parts of several processes complement each other only if it has seeds, the

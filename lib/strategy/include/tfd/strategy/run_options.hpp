@@ -28,6 +28,7 @@ struct RunOptions {
   /// Where others may be lost: called before this process joins (false), and each time that it is a member (true).
   std::function<void(bool is_member)> on_standing = {};
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
+  std::int64_t epochs = 1;           // under --compat tensorflow: that end with the data of all workers
   std::int64_t verify_every = 1000;  // steps after which a group's members compare their variables; 0: never
   bool has_key = false;              // `make_endpoint` has the cluster's key
   bool is_insecure = false;          // other hosts may join without a key

@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-run --strategy multi-worker-mirrored --compat tensorflow: what differs there as with TensorFlow's strategy.
+
+load group
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+# A program that writes down which replica gets which of 13 numbers in which step: 100 * (step + 1) + replica.
+looking_program() {
+  cat >look.mlir <<'MLIR'
+module @look {
+  func.func public @main(%step: tensor<i64>, %replica: tensor<i64>, %x: tensor<1xi64>) -> (tensor<f32>, tensor<13xi64>, tensor<i64>, tensor<i64>) {
+    %loss = stablehlo.constant dense<0.0> : tensor<f32>
+    %hundred = stablehlo.constant dense<100> : tensor<i64>
+    %one = stablehlo.constant dense<1> : tensor<i64>
+    %zeros = stablehlo.constant dense<0> : tensor<13xi64>
+    %number = stablehlo.add %step, %one : tensor<i64>
+    %hundreds = stablehlo.multiply %number, %hundred : tensor<i64>
+    %seen = stablehlo.add %hundreds, %replica : tensor<i64>
+    %all = stablehlo.broadcast_in_dim %seen, dims = [] : (tensor<i64>) -> tensor<13xi64>
+    %places = stablehlo.iota dim = 0 : tensor<13xi64>
+    %here = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<1xi64>) -> tensor<13xi64>
+    %is = stablehlo.compare EQ, %places, %here : (tensor<13xi64>, tensor<13xi64>) -> tensor<13xi1>
+    %out = stablehlo.select %is, %all, %zeros : tensor<13xi1>, tensor<13xi64>
+    return %loss, %out, %seen, %seen : tensor<f32>, tensor<13xi64>, tensor<i64>, tensor<i64>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"where": {"shape": [13], "dtype": "s64", "init": {"zeros": {}}, "aggregation": "sum"},
+               "own": {"shape": [], "dtype": "s64", "init": {"zeros": {}}},
+               "first": {"shape": [], "dtype": "s64", "init": {"zeros": {}}, "aggregation": "only_first_replica"}},
+ "datasets": {"train": [{"range": 13}, {"batch": {"size": 4}}]},
+ "functions": {"look": {"module": "look.mlir", "inputs": ["step", "replica_id", {"dataset": "train"}],
+                        "outputs": [{"metric": "loss"}, {"assign_add": "where"}, {"assign_add": "own"}, {"assign_add": "first"}]}},
+ "train": {"function": "look", "epochs": 1, "replicas": "split", "checkpoint": {"dir": "ck"}}}
+JSON
+}
+compat() { # N ARGS…
+  group_of "$1"
+  start_group "$@" --compat tensorflow
+}
+
+@test "multi-worker: --compat tensorflow deals a batch's parts out to the workers in turns, until all have ended" {
+  looking_program
+  # Of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
+  compat 2 program.json --replicas 4
+  group_ends 0
+  [ "$(last worker:0 .step)" = 4 ]
+  [ "$(newest_numbers ck where 13q | xargs)" = "100 102 101 103 200 202 201 203 300 302 301 303 400" ]
+  # What nothing aggregates is each replica's own, or that of its worker's first one: the file has the first replica's.
+  [ "$(newest_numbers ck own q first q | xargs)" = "1000 1000" ]
+}
+
+@test "multi-worker: --compat tensorflow: an epoch ends with the data of all, and the next one begins for all" {
+  looking_program
+  # Three workers' parts of each batch are ceil(4 / 3) rows: the third one has none of any.
+  sed -i 's/tensor<1xi64>/tensor<2xi64>/; s/%here = .*/%row = stablehlo.slice %x [0:1] : (tensor<2xi64>) -> tensor<1xi64>\n    %here = stablehlo.broadcast_in_dim %row, dims = [0] : (tensor<1xi64>) -> tensor<13xi64>/' look.mlir
+  compat 3 program.json --replicas 3 --set 'datasets.train=[{"range": 12}, {"batch": {"size": 4}}]' --set train.epochs=2
+  group_ends 0
+  [ "$(last worker:0 .step)" = 6 ]
+  [ "$(newest_numbers ck where 13q | xargs)" = "500 0 502 0 700 0 702 0 900 0 902 0 0" ]
+}
+
+@test "multi-worker: --compat tensorflow goes on from a checkpoint with the same elements" {
+  local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 2)
+  compat 2 "${args[@]}" --set train.steps=10 --set train.checkpoint.dir=ck
+  group_ends 0
+  compat 2 "${args[@]}" --set train.steps=20 --set train.checkpoint.dir=ck
+  group_ends 0
+  compat 2 "${args[@]}" --set train.steps=20 --set train.checkpoint.dir=ck0
+  group_ends 0
+  [ "$(weights ck/step-00000020.safetensors)" = "$(weights ck0/step-00000020.safetensors)" ]
+}
+
+@test "multi-worker: --compat tensorflow: what doesn't go with it is refused" {
+  looking_program
+  group_of 2
+  refused() { # CODE TEXT ARGS…
+    run "-$1" --separate-stderr timeout 60 tfd-run program.json --strategy multi-worker-mirrored --cluster cluster.json --task worker:0 \
+      --key-file none --compat tensorflow "${@:3}" </dev/null
+    [[ $stderr == *"$2"* ]] || { echo "$stderr"; false; }
+  }
+  refused 64 "it takes no --workers" --workers 1:2
+  refused 64 "3 replicas can't be divided by 2 workers: each has as many" --replicas 3
+}
