@@ -22,7 +22,7 @@ struct GroupTrainingOptions {
   /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
   /// assigns.
   bool as_tensorflow = false;
-  std::int64_t epochs = 1;  // that end with the data of all, where the program states no steps
+  std::int64_t epochs = 1;       // that end with the data of all, where the program states no steps
   DeviceTrainingOptions device;  // `replicas` are this process's devices
 };
 
