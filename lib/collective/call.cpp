@@ -92,7 +92,8 @@ Result<Call> make_call(const Reduction& what, const SumLayout& layout, int membe
 }
 
 std::string format_call(const Call& call) {
-  return fmt::format("{} \"{}\", step {}", kCalls.name(call.kind), printable(call.name), call.step);
+  const std::string name = fmt::format("{} \"{}\"", kCalls.name(call.kind), printable(call.name));
+  return call.step == kNoStep ? name : fmt::format("{}, step {}", name, call.step);
 }
 
 Result<std::string> encode_call(const Call& call) {

@@ -31,7 +31,7 @@ struct Call {
 /// value.
 Result<Call> make_call(const Reduction& what, const SumLayout& layout, int members);
 
-/// `all_reduce "w", step 7`.
+/// `all_reduce "w", step 7`; `all_reduce "w"` of kNoStep.
 std::string format_call(const Call& call);
 
 inline constexpr std::size_t kMostCallBytes = 16 << 10;

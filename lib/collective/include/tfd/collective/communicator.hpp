@@ -72,6 +72,9 @@ struct SumLayout {
   std::vector<tensor::LeafRange> parts_of(int rank) const;
 };
 
+/// The step of a collective that belongs to none: its name alone tells it apart.
+inline constexpr std::int64_t kNoStep = -1;
+
 /// What is reduced, the same for all members.
 struct Reduction {
   std::string name;  // "gradients/0", "dense/kernel"
