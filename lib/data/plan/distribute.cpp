@@ -27,12 +27,28 @@ std::int64_t nearest_batch(const Plan& plan) {
   return kUnknown;
 }
 
+// Rows of this worker's replicas, step by step, of batches that it reads for itself: first the workers share a batch,
+// in turns where it isn't a multiple, then each one's replicas its part. So no worker lacks rows in a step while others
+// have two, as they do where all replicas take turns.
+std::vector<std::int64_t> own_batch_sizes(std::int64_t global, const Reader& reader) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t turn = 0; turn < reader.workers; ++turn) {
+    const std::int64_t place = (reader.worker + turn) % reader.workers;
+    const std::int64_t part = global / reader.workers + (place < global % reader.workers ? 1 : 0);
+    for (std::int64_t replica = 0; replica < reader.replicas; ++replica)
+      sizes.push_back(part / reader.replicas + (replica < part % reader.replicas ? 1 : 0));
+  }
+  return sizes;
+}
+
 // Rebatches the plan to the batch sizes of this worker's replicas.
-Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& reader) {
+Result<Plan> for_replicas(Plan plan, const ElementSpec& spec, const Reader& reader, bool is_exact) {
   const std::int64_t global = TFD_TRY(compute_batch_size(plan, spec));
   if (global > 0)
     plan.stages.emplace_back(
-        Rebatch{batch_sizes_for_worker(global, reader.workers, reader.replicas, reader.worker), false});
+        Rebatch{is_exact ? batch_sizes_for_worker(global, reader.workers, reader.replicas, reader.worker)
+                         : own_batch_sizes(global, reader),
+                false});
   else
     plan.stages.emplace_back(LegacyRebatch{reader.workers * reader.replicas});
   return plan;
@@ -101,7 +117,7 @@ Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Re
   const bool shares_rows = !is_exact && (policy == kAuto || policy == kData || reader.workers == 1);
   if (shares_rows && !is_alone) TFD_TRY(check_rows(spec));
   if (shares_rows) return WorkerInput{policy == kHint ? with_hint(plan, Shard{}) : plan, true};
-  Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader));
+  Plan own = is_alone ? plan : TFD_TRY(for_replicas(plan, spec, reader, is_exact));
   own = TFD_TRY(auto_shard(std::move(own), reader, policy, !is_exact));
   return WorkerInput{std::move(own), false};
 }

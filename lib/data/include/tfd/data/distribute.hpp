@@ -61,8 +61,8 @@ struct WorkerInput {
 /// What one worker reads of a distributed dataset, as by experimental_distribute_dataset. By default nothing is seen
 /// twice and nothing lost: workers share the rows of every batch, or, where the policy says so, they have files of
 /// their own or their hinted shard, or each of them sees everything, and then their batches are such that together they
-/// make as large a step. Under kTensorflow the splits are exactly
-/// TensorFlow's, which may drop data. `spec`: of the plan's elements.
+/// make as large a step, in which each has its part of the rows, as equal as can be. Under kTensorflow the splits are
+/// exactly TensorFlow's, which may drop data. `spec`: of the plan's elements.
 /// Errors of auto_shard() and compute_batch_size().
 Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
                              Compat compat = Compat::kNone);
