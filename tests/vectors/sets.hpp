@@ -90,5 +90,6 @@ Sets ps_v1_sets();
 Sets tpu_sets();
 Sets strategy_sets();
 Sets input_sets();
+Sets multi_worker_sets();
 
 }  // namespace tfd::vectors

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sets.hpp"
 #include "tfd/strategy/strategy.hpp"
 #include "tfd/tensor/json.hpp"
+#include "values.hpp"
 
 namespace tfd::vectors {
 namespace {
@@ -16,20 +16,6 @@ std::unique_ptr<Strategy> mirrored(int replicas) {
   return Strategy::make({.kind = &strategy::kMirroredKind, .devices = function::first_devices(replicas)}).value();
 }
 
-/// A list of one for each replica, each of its own shape.
-std::vector<Tensor> read_values(const Json& stated, tensor::DType dtype) {
-  std::vector<Tensor> out;
-  for (const Json& one : stated) {
-    tensor::Shape shape;
-    for (const Json* level = &one; level->is_array(); level = &level->front()) {
-      shape.push_back(static_cast<std::int64_t>(level->size()));
-      if (level->empty()) break;
-    }
-    out.push_back(tensor::tensor_from_json(nlohmann::json(one), {dtype, shape}).value());
-  }
-  return out;
-}
-
 DistributedValue read_value(const Json& input, Strategy& on) {
   const auto dtype = tensor::parse_dtype(input.at("dtype").get<std::string>()).value();
   if (input.contains("single")) return read_values(Json::array({input.at("single")}), dtype)[0];
@@ -37,22 +23,6 @@ DistributedValue read_value(const Json& input, Strategy& on) {
   const auto one = read_values(Json::array({input.at("mirrored_value")}), dtype)[0];
   return on.create_variable("v", one).value()->copies().value();
 }
-
-std::string numpy_name(tensor::DType dtype) {
-  const std::string name(tensor::dtype_name(dtype));
-  static const std::map<char, std::string> kKinds{{'f', "float"}, {'s', "int"}, {'u', "uint"}};
-  const auto kind = kKinds.find(name[0]);
-  return name == "bf16" ? "bfloat16" : kind == kKinds.end() ? name : kind->second + name.substr(1);
-}
-
-Json describe(const Tensor& tensor) {
-  const auto value = tensor::tensor_to_json(tensor);
-  return {{"dtype", numpy_name(tensor.dtype())},
-          {"shape", tensor.shape()},
-          {"value", value.is_object() ? Json(value.at("data")) : Json(value)}};
-}
-
-Json describe(const Result<Tensor>& result) { return result ? describe(*result) : error_record(result.error()); }
 
 void run_reduce(const Json& input, const Json& expected, Report& report) {
   check_keys(input, {"replicas", "values", "single", "mirrored", "mirrored_value", "dtype", "op", "axis"});

@@ -2,6 +2,7 @@
 #include "tfd/strategy/distributed_variable.hpp"
 
 #include "device/variable_host.hpp"
+#include "replica_group.hpp"
 #include "tfd/function/resident.hpp"
 #include "tfd/strategy/strategy.hpp"
 
@@ -26,7 +27,7 @@ DistributedVariable::DistributedVariable(Strategy& strategy, VariableHost& host,
       kind_(kind),
       entries_(std::move(entries)) {}
 
-bool DistributedVariable::is_shared() const { return entries_.size() == 1 && strategy_.num_replicas_in_sync() > 1; }
+bool DistributedVariable::is_shared() const { return entries_.size() == 1 && strategy_.local_replicas() > 1; }
 
 Result<ReplicatedVariable> DistributedVariable::load() const {
   std::vector<Tensor> copies;
@@ -34,7 +35,7 @@ Result<ReplicatedVariable> DistributedVariable::load() const {
     const MutexLock lock(strategy_.variables_mutex_);
     copies = TFD_TRY(host_.read(entries_));
   }
-  copies.resize(static_cast<std::size_t>(strategy_.num_replicas_in_sync()), copies.front());
+  copies.resize(strategy_.local_replicas(), copies.front());
   return ReplicatedVariable(kind_, std::move(copies));
 }
 
@@ -54,11 +55,10 @@ Result<Tensor> DistributedVariable::read_on(std::size_t replica) const {
 
 Result<Tensor> DistributedVariable::read() const {
   TFD_TRY(strategy_.check_here("reading a variable"));
-  if (const ReplicaContext* replica = current_replica())
-    return read_on(static_cast<std::size_t>(replica->replica_id_in_sync_group()));
+  if (const ReplicaContext* replica = current_replica()) return read_on(replica->place());
   const std::string where = fmt::format("variable '{}'", name_);
   const ReplicatedVariable now = TFD_TRY(load(), where);
-  return TFD_TRY(now.read_across(), where);
+  return TFD_TRY(strategy_.group_->read_across(where, now), where);
 }
 
 Result<DistributedValue> DistributedVariable::copies() const {
@@ -83,7 +83,7 @@ Result<void> DistributedVariable::write_own(std::size_t replica, WriteOp op, con
 
 Result<void> DistributedVariable::write_merged(WriteOp op, const DistributedValue& value) {
   ReplicatedVariable now = TFD_TRY(load());
-  TFD_TRY(value.is_plain() ? now.write_same(op, value.components().front()) : now.write(op, value.components()));
+  TFD_TRY(strategy_.group_->write(fmt::format("variable '{}'", name_), now, op, value));
   return store(now);
 }
 
@@ -93,11 +93,11 @@ Result<void> DistributedVariable::write(WriteOp op, const Tensor& value) {
   ReplicaContext* replica = current_replica();
   if (replica == nullptr) {
     ReplicatedVariable now = TFD_TRY(load(), where);
-    TFD_TRY(now.write_across(op, value), where);
+    TFD_TRY(strategy_.group_->write_across(where, now, op, value), where);
     return store(now);
   }
   if (kind_.synchronization == Synchronization::kOnRead || kind_.aggregation == Aggregation::kNone) {
-    TFD_TRY(write_own(static_cast<std::size_t>(replica->replica_id_in_sync_group()), op, value), where);
+    TFD_TRY(write_own(replica->place(), op, value), where);
     return {};
   }
   TFD_TRY(replica->merge_call(

@@ -2,7 +2,10 @@
 #include "tfd/strategy/replica_context.hpp"
 
 #include "rendezvous.hpp"
+#include "replica_group.hpp"
 #include "strategy_context.hpp"
+#include "tfd/strategy/strategy.hpp"
+#include "tfd/variable/reduction.hpp"
 
 namespace tfd::strategy {
 
@@ -21,7 +24,7 @@ Result<std::vector<Tensor>> ReplicaContext::meet(std::string_view what, std::vec
   if (current_replica() != this)
     return fail(Code::kFailedPrecondition, "{} of replica {} is only called by that replica, while it runs: not {}",
                 what, replica_, current_replica() == nullptr ? "outside of replicas" : "by another one");
-  return rendezvous_.meet(replica_, what, std::move(values), [&](const std::vector<DistributedValue>& all) {
+  return rendezvous_.meet(place_, what, std::move(values), [&](const std::vector<DistributedValue>& all) {
     const ContextGuard outside({&strategy_, nullptr});
     return merge(strategy_, all);
   });
@@ -33,7 +36,7 @@ Result<std::vector<Tensor>> ReplicaContext::merge_call(const MergeFunction& merg
 
 namespace {
 
-/// Converts to per-replica components, even if they are the same object.
+/// Every replica's value is its own here, even if they are the same object.
 DistributedValue of_each(const DistributedValue& value, std::size_t replicas) {
   return value.is_plain() ? DistributedValue::per_replica({replicas, value.components().front()}) : value;
 }
@@ -47,18 +50,31 @@ Result<Tensor> only(Result<std::vector<Tensor>> merged) {
 }  // namespace
 
 Result<Tensor> ReplicaContext::all_reduce(program::Reduce how, const Tensor& value) {
-  return only(meet("all_reduce", {value},
-                   [&](Strategy&, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
-                     return std::vector<DistributedValue>{
-                         TFD_TRY(reduce(how, of_each(all.front(), replicas_), std::nullopt, replicas_))};
-                   }));
+  return only(
+      meet("all_reduce", {value},
+           [&](Strategy& in, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
+             const auto each = of_each(all.front(), in.local_replicas());
+             return std::vector<DistributedValue>{TFD_TRY(in.group_->reduce(how, each, std::nullopt))};
+           }));
+}
+
+Result<IndexedSlices> ReplicaContext::all_reduce(program::Reduce how, const IndexedSlices& value) {
+  const tensor::Shape& shape = value.values.shape();
+  if (shape.empty() || value.indices.shape() != tensor::Shape{shape.front()})
+    return fail(Code::kInvalidArgument, "slices of {} have indices of {}, not one for each row",
+                format_spec(value.values.spec()), format_spec(value.indices.spec()));
+  IndexedSlices out{TFD_TRY(all_gather(value.values, 0)), TFD_TRY(all_gather(value.indices, 0)), value.dense_shape};
+  if (how == program::Reduce::kMean) out.values = TFD_TRY(variable::quotient(out.values, replicas_));
+  return out;
 }
 
 Result<Tensor> ReplicaContext::all_gather(const Tensor& value, std::int64_t axis) {
-  return only(meet("all_gather", {value},
-                   [&](Strategy&, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
-                     return std::vector<DistributedValue>{TFD_TRY(gather(of_each(all.front(), replicas_), axis))};
-                   }));
+  return only(
+      meet("all_gather", {value},
+           [&](Strategy& in, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
+             const auto each = of_each(all.front(), in.local_replicas());
+             return std::vector<DistributedValue>{TFD_TRY(in.group_->gather(each, axis))};
+           }));
 }
 
 }  // namespace tfd::strategy

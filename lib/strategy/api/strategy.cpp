@@ -5,7 +5,9 @@
 #include <set>
 
 #include "device/variable_host.hpp"
+#include "group/process_replicas.hpp"
 #include "rendezvous.hpp"
+#include "replica_group.hpp"
 #include "strategy_context.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/step/replica_threads.hpp"
@@ -16,12 +18,10 @@ namespace {
 
 using tensor::Tensor;
 
-constexpr std::string_view kHostDevice = "/job:localhost/replica:0/task:0/device:CPU:0";
-
 Result<void> check_devices(const StrategyOptions& options) {
   const auto& positions = options.devices.positions;
   const std::string_view name = options.kind->name;
-  if (!options.kind->is_of_one_host)
+  if (options.kind->variables == VariablePlace::kServers)
     return fail(Code::kInvalidArgument, "{} is no strategy of this process's devices", name);
   if (options.devices.replicas() < 1) return fail(Code::kInvalidArgument, "{}: no device to run a replica on", name);
   if (options.kind->has_one_replica && options.devices.replicas() > 1)
@@ -34,6 +34,22 @@ Result<void> check_devices(const StrategyOptions& options) {
     return fail(Code::kInvalidArgument, "{}: the plan is about the devices {}, not {}", name,
                 fmt::join(options.tpu->positions, ", "), fmt::join(positions, ", "));
   return {};
+}
+
+Result<std::unique_ptr<ReplicaGroup>> make_group(const StrategyOptions& options) {
+  const int replicas = options.devices.replicas();
+  if (options.kind != &kMultiWorkerMirroredKind) return make_local_replicas(replicas);
+  const auto* const cluster = options.cluster_resolver ? &*options.cluster_resolver : nullptr;
+  return make_process_replicas(cluster, replicas, options.compat, options.communication);
+}
+
+/// The task in names of devices: "/job:worker/replica:0/task:1".
+std::string task_of(const StrategyOptions& options) {
+  const bool is_task = options.kind == &kMultiWorkerMirroredKind && options.cluster_resolver &&
+                       !options.cluster_resolver->cluster.empty();
+  if (!is_task) return "/job:localhost/replica:0/task:0";
+  const cluster::TaskId& task = *options.cluster_resolver->task;
+  return fmt::format("/job:{}/replica:0/task:{}", task.job, task.index);
 }
 
 /// Kind of a platform: "CPU" for "cpu", "GPU" for "cuda" and "rocm".
@@ -62,17 +78,22 @@ Scope::~Scope() {
   if (is_open_) current_context() = {before_, nullptr};
 }
 
-Strategy::Strategy(StrategyOptions options)
+Strategy::Strategy(StrategyOptions options, std::shared_ptr<ReplicaGroup> group)
     : options_(std::move(options)),
       replicas_(static_cast<std::size_t>(options_.devices.replicas())),
+      group_(std::move(group)),
       threads_(std::make_unique<step::ReplicaThreads>(static_cast<int>(replicas_), !options_.cluster_resolver)),
       host_(options_.kind->variables == VariablePlace::kHost ? make_local_variables() : make_device_variables()) {}
 Strategy::~Strategy() = default;
 
 Result<std::unique_ptr<Strategy>> Strategy::make(StrategyOptions options) {
   TFD_TRY(check_devices(options));
-  return std::unique_ptr<Strategy>(new Strategy(std::move(options)));
+  auto group = TFD_TRY(make_group(options), options.kind->name);
+  return std::unique_ptr<Strategy>(new Strategy(std::move(options), std::move(group)));
 }
+
+int Strategy::num_replicas_in_sync() const { return group_->range().all; }
+bool Strategy::should_checkpoint() const { return group_->worker() == 0; }
 
 Result<void> Strategy::check_here(std::string_view what) const {
   const Strategy* here = current_strategy();
@@ -113,12 +134,12 @@ Result<std::vector<std::string>> Strategy::worker_devices() {
   if (kind.empty() && options_.make_engine) kind = TFD_TRY(engine())->plugin().platform;
   std::vector<std::string> out;
   for (const int position : options_.devices.positions)
-    out.push_back(fmt::format("/job:localhost/replica:0/task:0/device:{}:{}", kind_of(kind), position));
+    out.push_back(fmt::format("{}/device:{}:{}", task_of(options_), kind_of(kind), position));
   return out;
 }
 
 Result<std::vector<std::string>> Strategy::parameter_devices() {
-  if (kind().variables == VariablePlace::kHost) return std::vector<std::string>{std::string(kHostDevice)};
+  if (kind().variables == VariablePlace::kHost) return std::vector<std::string>{task_of(options_) + "/device:CPU:0"};
   return worker_devices();
 }
 
@@ -130,6 +151,11 @@ Result<Scope> Strategy::scope() {
 Result<DistributedVariable*> Strategy::create_variable(const std::string& name, const Tensor& initial,
                                                        const VariableOptions& options) {
   TFD_TRY(check_outside("creating a variable"));
+  return group_->told(make_variable(name, initial, options));
+}
+
+Result<DistributedVariable*> Strategy::make_variable(const std::string& name, const Tensor& initial,
+                                                     const VariableOptions& options) {
   const std::string where = fmt::format("variable '{}'", name);
   const auto made = TFD_TRY(
       variable::resolve_kind(initial.dtype(), options.synchronization, options.aggregation, options.trainable), where);
@@ -143,7 +169,8 @@ Result<DistributedVariable*> Strategy::create_variable(const std::string& name, 
   const MutexLock lock(variables_mutex_);
   for (const std::string& entry : entries)
     if (value_container(entry) != nullptr) return fail(Code::kAlreadyExists, "there is a variable '{}' already", entry);
-  for (const std::string& entry : entries) TFD_TRY(host_->create(entry, initial));
+  const Tensor value = TFD_TRY(group_->initial(where, initial));
+  for (const std::string& entry : entries) TFD_TRY(host_->create(entry, value));
   auto variable = std::make_unique<DistributedVariable>(*this, *host_, name, initial.spec(), made, std::move(entries));
   return variables_.emplace(name, std::move(variable)).first->second.get();
 }
@@ -183,7 +210,7 @@ namespace {
 using ReplicaResult = Result<std::vector<Tensor>>;
 
 /// Returns results; if replicas failed, the error of the first that failed by itself (the others were aborted).
-Result<std::vector<std::vector<Tensor>>> results_of(std::vector<std::optional<ReplicaResult>> results) {
+Result<std::vector<std::vector<Tensor>>> results_of(std::vector<std::optional<ReplicaResult>> results, int first) {
   const Error* error = nullptr;
   for (const auto& result : results) {
     if (result->has_value()) continue;
@@ -195,8 +222,8 @@ Result<std::vector<std::vector<Tensor>>> results_of(std::vector<std::optional<Re
   for (auto& result : results) {
     out.push_back(std::move(**result));
     if (out.back().size() != out.front().size())
-      return fail(Code::kInvalidArgument, "replica 0 returns {}, replica {} returns {}",
-                  counted(out.front().size(), "value"), out.size() - 1, out.back().size());
+      return fail(Code::kInvalidArgument, "replica {} returns {}, replica {} returns {}", first,
+                  counted(out.front().size(), "value"), first + static_cast<int>(out.size()) - 1, out.back().size());
   }
   return out;
 }
@@ -212,12 +239,13 @@ Result<std::vector<DistributedValue>> Strategy::run(const ReplicaFunction& funct
   std::vector<std::optional<ReplicaResult>> results(replicas_);
   Rendezvous rendezvous(replicas_);
   threads_->run(replicas_, [&](std::size_t replica) {
-    ReplicaContext context(*this, rendezvous, replica, replicas_);
+    ReplicaContext context(*this, rendezvous, replica, group_->range().first + static_cast<int>(replica),
+                           num_replicas_in_sync());
     const ContextGuard here({this, &context});
     results[replica].emplace(function(context, own_args[replica]));
     rendezvous.leave(replica, !results[replica]->has_value());
   });
-  return regroup(TFD_TRY(results_of(std::move(results))), replicas_);
+  return regroup(TFD_TRY(group_->told(results_of(std::move(results), group_->range().first))), replicas_);
 }
 
 /// A merge function runs in cross-replica context while the replicas wait, so it may not call run().
@@ -230,12 +258,15 @@ Result<ReplicaFunction> Strategy::compile(const hlo::Module& module) {
   TFD_TRY(check_outside("compile"));
   auto functions = TFD_TRY(TFD_TRY(engine())->compile_for_devices(module));
   return ReplicaFunction([functions = std::move(functions)](ReplicaContext& context, const std::vector<Tensor>& args) {
-    return functions[static_cast<std::size_t>(context.replica_id_in_sync_group()) % functions.size()]->call_there(args);
+    return functions[context.place() % functions.size()]->call_there(args);
   });
 }
 
 Result<std::unique_ptr<LoadedProgram>> Strategy::load(const program::Program& program) {
   TFD_TRY(check_outside("load"));
+  if (!group_->is_alone())
+    return fail(Code::kUnimplemented, "{}: programs are loaded by one process only, and this is one of {}", kind().name,
+                group_->workers());
   auto loaded = std::unique_ptr<LoadedProgram>(new LoadedProgram(*this, program));
   TFD_TRY(loaded->make());
   return loaded;
@@ -245,13 +276,13 @@ Result<Tensor> Strategy::reduce(program::Reduce how, const DistributedValue& val
                                 const std::optional<std::vector<std::int64_t>>& axes) const {
   TFD_TRY(check_outside("reduce"));
   TFD_TRY(check_replicas(value));
-  return strategy::reduce(how, value, axes, replicas_);
+  return group_->reduce(how, value, axes);
 }
 
 Result<Tensor> Strategy::gather(const DistributedValue& value, std::int64_t axis) const {
   TFD_TRY(check_outside("gather"));
   TFD_TRY(check_replicas(value));
-  return strategy::gather(value, axis);
+  return group_->gather(value, axis);
 }
 
 Result<DistributedValue> Strategy::experimental_distribute_values_from_function(
@@ -259,7 +290,8 @@ Result<DistributedValue> Strategy::experimental_distribute_values_from_function(
   TFD_TRY(check_outside("experimental_distribute_values_from_function"));
   std::vector<Tensor> components;
   for (std::size_t replica = 0; replica < replicas_; ++replica)
-    components.push_back(TFD_TRY(value_fn({static_cast<int>(replica), num_replicas_in_sync()})));
+    components.push_back(
+        TFD_TRY(value_fn({group_->range().first + static_cast<int>(replica), num_replicas_in_sync()})));
   return DistributedValue::per_replica(std::move(components));
 }
 
@@ -268,12 +300,13 @@ Result<DistributedDataset> Strategy::experimental_distribute_dataset(const data:
   TFD_TRY(check_outside("experimental_distribute_dataset"));
   context.ahead = static_cast<std::int64_t>(replicas_);
   const auto make = [&](const data::Plan& one) { return data::instantiate(one, context); };
+  if (!group_->is_alone()) return group_->told(DistributedDataset::of_plan(plan, make, options_.compat, group_));
   return DistributedDataset::of_plan(plan, make, {.replicas = num_replicas_in_sync(), .compat = options_.compat});
 }
 
 Result<DistributedDataset> Strategy::experimental_distribute_dataset(DatasetPtr dataset) const {
   TFD_TRY(check_outside("experimental_distribute_dataset"));
-  return DistributedDataset::of_batches(std::move(dataset), num_replicas_in_sync());
+  return DistributedDataset::of_batches(std::move(dataset), static_cast<int>(replicas_), others());
 }
 
 Result<DistributedDataset> Strategy::distribute_datasets_from_function(const DatasetFunction& dataset_fn,
@@ -283,16 +316,19 @@ Result<DistributedDataset> Strategy::distribute_datasets_from_function(const Dat
   if (is_per_replica && options_.kind != &kMirroredKind)
     return fail(Code::kUnimplemented, "a dataset for each replica is only supported by {}, not by {}",
                 kMirroredKind.name, kind().name);
-  InputContext context{is_per_replica ? num_replicas_in_sync() : 1, 0, num_replicas_in_sync()};
+  InputContext context{group_->workers(), group_->worker(), num_replicas_in_sync()};
+  if (is_per_replica) context.num_input_pipelines = num_replicas_in_sync();
   std::vector<DatasetPtr> datasets;
-  for (; context.input_pipeline_id < context.num_input_pipelines; ++context.input_pipeline_id) {
-    datasets.push_back(TFD_TRY(dataset_fn(context)));
+  for (std::size_t i = 0; i < (is_per_replica ? replicas_ : 1); ++i, ++context.input_pipeline_id) {
+    datasets.push_back(TFD_TRY(group_->told(dataset_fn(context))));
     if (datasets.back()->spec() != datasets.front()->spec())
       return fail(Code::kInvalidArgument, "the datasets of input pipelines 0 and {} have different fields",
                   context.input_pipeline_id);
   }
-  return DistributedDataset::of_elements(std::move(datasets), num_replicas_in_sync(), options_.compat);
+  return DistributedDataset::of_elements(std::move(datasets), static_cast<int>(replicas_), options_.compat, others());
 }
+
+std::shared_ptr<ReplicaGroup> Strategy::others() const { return group_->is_alone() ? nullptr : group_; }
 
 Result<void> Strategy::update(DistributedVariable& variable,
                               const std::function<Result<Tensor>(const Tensor&, const std::vector<Tensor>&)>& make,

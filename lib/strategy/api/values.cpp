@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "replica_group.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
@@ -21,15 +22,6 @@ Result<Tensor> mean_of(std::span<const Tensor> components) {
   if (tensor::is_floating(components[0].dtype())) return variable::aggregate(Aggregation::kMean, components);
   return variable::quotient(TFD_TRY(variable::aggregate(Aggregation::kSum, components)),
                             static_cast<std::int64_t>(components.size()));
-}
-
-/// Formats a value for messages; the elements of a small one.
-std::string shown(const Tensor& value) {
-  std::string text = format_spec(value.spec());
-  if (value.size() > 8) return text;
-  text += ' ';
-  tensor::append_json(value, text);
-  return text;
 }
 
 /// Number of elements along these axes of the tensor.
@@ -94,6 +86,14 @@ bool is_same_object(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+std::string show_value(const Tensor& value) {
+  std::string text = format_spec(value.spec());
+  if (value.size() > 8) return text;
+  text += ' ';
+  tensor::append_json(value, text);
+  return text;
+}
+
 std::vector<DistributedValue> regroup(const std::vector<std::vector<Tensor>>& results, std::size_t num_replicas) {
   std::vector<DistributedValue> out;
   for (std::size_t i = 0; !results.empty() && i < results.front().size(); ++i) {
@@ -127,7 +127,7 @@ Result<Tensor> reduce(Reduce how, const DistributedValue& value, const std::opti
     const bool is_one = value.is_plain() && num_replicas == 1;
     if (how == Reduce::kMean || is_one) return value.components()[0];
     return fail(Code::kInvalidArgument, "{} is the same on all {}: there is no sum of it",
-                value.is_plain() ? shown(value.components()[0]) : "a variable", counted(num_replicas, "replica"));
+                value.is_plain() ? show_value(value.components()[0]) : "a variable", counted(num_replicas, "replica"));
   }
   return how == Reduce::kMean ? mean_of(value.components())
                               : variable::aggregate(Aggregation::kSum, value.components());

@@ -6,6 +6,7 @@
 
 #include "api/runners.hpp"
 #include "group_function.hpp"
+#include "group_place.hpp"
 #include "group_training.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/sha256.hpp"
@@ -131,29 +132,15 @@ class GroupRunner final : public Runner {
 }  // namespace
 
 Result<std::unique_ptr<Runner>> make_group_runner(RunnerOptions options) {
-  const cluster::ClusterConfig& config = options.config;
-  TFD_TRY(cluster::validate_roles(config.cluster, config.task));
-  if (!config.task)
-    return fail(Code::kInvalidArgument,
-                "--strategy {}: nothing says which task of the cluster this process is: use --task, or TF_CONFIG",
-                options.kind->name);
-  RunnerRole role{.task = cluster::format_task(*config.task)};
-  if (config.task->job == "evaluator") {
+  TFD_TRY(cluster::validate_roles(options.config.cluster, options.config.task));
+  GroupPlace place = TFD_TRY(place_in_group(options.config), fmt::format("--strategy {}", options.kind->name));
+  RunnerRole role{.task = cluster::format_task(*options.config.task)};
+  role.is_chief = !place.members.empty() && place.rank == 0;
+  if (place.members.empty())
     role.job = TaskJob::kEvaluate;
-    role.is_chief = false;
-    return std::make_unique<GroupRunner>(std::move(options), std::vector<std::pair<std::string, std::string>>(),
-                                         std::move(role), 0);
-  }
-  const int rank = TFD_TRY(cluster::id_in_cluster(config.cluster, *config.task));
-  std::vector<std::pair<std::string, std::string>> members;
-  for (const char* const job : {"chief", "worker"}) {
-    if (!config.cluster.has_job(job)) continue;
-    for (const int index : TFD_TRY(config.cluster.task_indices(job)))
-      members.emplace_back(fmt::format("{}:{}", job, index), TFD_TRY(config.cluster.task_address(job, index)));
-  }
-  role.is_chief = rank == 0;
-  role.workers = static_cast<std::int64_t>(members.size());
-  return std::make_unique<GroupRunner>(std::move(options), std::move(members), std::move(role), rank);
+  else
+    role.workers = static_cast<std::int64_t>(place.members.size());
+  return std::make_unique<GroupRunner>(std::move(options), std::move(place.members), std::move(role), place.rank);
 }
 
 }  // namespace tfd::strategy

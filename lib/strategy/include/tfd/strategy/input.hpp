@@ -19,6 +19,8 @@
 
 namespace tfd::strategy {
 
+class ReplicaGroup;
+
 /// Argument of a dataset function.
 struct InputContext {
   int num_input_pipelines = 1;
@@ -57,24 +59,34 @@ struct Distribution {
 
 /// How steps are made from the replicas' datasets.
 struct DistributedSteps {
-  int replicas = 1;
+  int replicas = 1;              // of this process
   bool shares_rows = false;      // replicas share the rows of one element; else each has its own
   bool ends_with_first = false;  // data end when any replica has none left; else when all have none
+  bool skips_empty = false;      // no step is made where no replica has a row
+  /// Processes that agree on each step; null: this one makes its steps alone.
+  std::shared_ptr<ReplicaGroup> group = {};
 };
 
 class DistributedIterator {
  public:
   DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec,
                       const DistributedSteps& steps);
-  /// Returns the next step's element; nullopt at the end of the data, and ever after. Errors of the datasets;
+  /// Returns the next step's element; nullopt at the end of the data, and ever after. Of several processes all call
+  /// it: a step is made while any of them has data, and an error of one's data is the error of all. Errors of the
+  /// datasets;
   /// kInvalidArgument: called in a replica; an element that replicas share without rows, or whose fields differ in
   /// rows; data that end within a step of scalar elements, which can't be empty.
   Result<std::optional<DistributedElement>> next();
 
  private:
-  Result<std::vector<data::Element>> share();
-  Result<std::vector<data::Element>> take_each();
-  Result<void> fill_up(std::vector<data::Element>& elements) const;
+  struct Taken;
+  Result<Taken> share();
+  Result<Taken> take_each();
+  struct Step;
+  Result<Step> agree(const Result<Taken>& own);
+  Result<void> check_shared(const Step& step) const;
+  int replicas_in_sync() const;
+  Result<void> fill_up(std::vector<data::Element>& elements, const Step& step) const;
 
   std::vector<std::unique_ptr<data::Iterator>> iterators_;  // each serves an equal number of replicas
   data::ElementSpec spec_;
@@ -91,15 +103,21 @@ class DistributedDataset {
   /// Each worker reads its data::input_of(). kInvalidArgument: workers that would have different numbers of replicas;
   /// errors of data::input_of() and `make`.
   static Result<DistributedDataset> of_plan(const data::Plan& plan, const Make& make, const Distribution& distribution);
-  /// Splits batches among `replicas`, as evenly as possible, larger shares first, without loss.
-  static DistributedDataset of_batches(DatasetPtr dataset, int replicas);
+  /// The same for the replicas of a group's processes, of which each reads its own worker's part.
+  static Result<DistributedDataset> of_plan(const data::Plan& plan, const Make& make, Compat compat,
+                                            std::shared_ptr<ReplicaGroup> group);
+  /// Splits batches among `replicas`, as evenly as possible, larger shares first, without loss. Of a group every
+  /// process has the same batches, and takes its replicas' shares.
+  static DistributedDataset of_batches(DatasetPtr dataset, int replicas, std::shared_ptr<ReplicaGroup> group = {});
   /// Gives each replica elements of its own: of one dataset in turn, or of one dataset for each. Under kTensorflow
   /// elements of static shapes are dropped unless every replica has one.
-  static DistributedDataset of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat = Compat::kNone);
+  static DistributedDataset of_elements(std::vector<DatasetPtr> datasets, int replicas, Compat compat = Compat::kNone,
+                                        std::shared_ptr<ReplicaGroup> group = {});
 
   /// Spec of one replica's elements.
   const data::ElementSpec& element_spec() const { return spec_; }
-  /// Iterates from the first element. Errors of data::Dataset::iterate().
+  /// Iterates from the first element. Of several processes all call it, and see the order that the chief draws for
+  /// shuffles without a seed. Errors of data::Dataset::iterate().
   Result<DistributedIterator> iterate(const data::Order& order = {}) const;
 
  private:

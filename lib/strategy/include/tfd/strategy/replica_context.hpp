@@ -23,20 +23,26 @@ using MergeFunction =
 
 class ReplicaContext {
  public:
-  ReplicaContext(Strategy& strategy, Rendezvous& rendezvous, std::size_t replica, std::size_t replicas)
-      : strategy_(strategy), rendezvous_(rendezvous), replica_(replica), replicas_(replicas) {}
+  /// `place`: among this process's replicas; `replica`: of all `replicas` in sync.
+  ReplicaContext(Strategy& strategy, Rendezvous& rendezvous, std::size_t place, int replica, int replicas)
+      : strategy_(strategy), rendezvous_(rendezvous), place_(place), replica_(replica), replicas_(replicas) {}
   ReplicaContext(const ReplicaContext&) = delete;
   ReplicaContext& operator=(const ReplicaContext&) = delete;
 
   Strategy& strategy() const { return strategy_; }
-  int replica_id_in_sync_group() const { return static_cast<int>(replica_); }
-  int num_replicas_in_sync() const { return static_cast<int>(replicas_); }
+  int replica_id_in_sync_group() const { return replica_; }
+  int num_replicas_in_sync() const { return replicas_; }
+  /// Its place among this process's replicas, from 0: which component of a DistributedValue is its own.
+  std::size_t place() const { return place_; }
 
-  /// Calls replica 0's function once all have arrived. kFailedPrecondition outside of this replica; errors of the
-  /// function.
+  /// Calls the first one's function once all replicas of this process have arrived, with their values.
+  /// kFailedPrecondition outside of this replica; errors of the function.
   Result<std::vector<tensor::Tensor>> merge_call(const MergeFunction& merge, std::vector<tensor::Tensor> args = {});
   /// Sums or averages all replicas' values, element by element. Errors as reduce().
   Result<tensor::Tensor> all_reduce(program::Reduce how, const tensor::Tensor& value);
+  /// Concatenates all replicas' slices, in their order; nothing is added up. A mean divides the values by the number of
+  /// replicas. Errors as gather(); kInvalidArgument: other numbers of indices than of rows. Source: 2.21, all_reduce.
+  Result<IndexedSlices> all_reduce(program::Reduce how, const IndexedSlices& value);
   /// Concatenates all replicas' values. Errors as gather().
   Result<tensor::Tensor> all_gather(const tensor::Tensor& value, std::int64_t axis);
 
@@ -46,8 +52,9 @@ class ReplicaContext {
 
   Strategy& strategy_;
   Rendezvous& rendezvous_;
-  const std::size_t replica_;
-  const std::size_t replicas_;
+  const std::size_t place_;
+  const int replica_;
+  const int replicas_;
 };
 
 /// The thread's context: the strategy whose scope it is in, or null; and the replica that it runs, or null in

@@ -30,6 +30,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/strategy/communication.hpp"
 #include "tfd/strategy/distributed_variable.hpp"
 #include "tfd/strategy/input.hpp"
 #include "tfd/strategy/kinds.hpp"
@@ -45,6 +46,7 @@ namespace tfd::strategy {
 
 class LocalVariables;
 class LoadedProgram;
+class ReplicaGroup;
 
 struct StrategyOptions {
   const Kind* kind = &kOneDeviceKind;
@@ -53,9 +55,12 @@ struct StrategyOptions {
   std::optional<TpuPlan> tpu = {};
   /// Makes an engine with these devices, once the first module is compiled; empty: only C++ functions are run.
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  /// The cluster by which the devices were found, if any.
+  /// The cluster by which the devices were found, if any; for MultiWorkerMirroredStrategy the one whose chief and
+  /// workers are in sync, of which this process is a task.
   std::optional<cluster::ClusterConfig> cluster_resolver = {};
-  Compat compat = Compat::kNone;  // applies to the distribution of datasets
+  CommunicationOptions communication = {};  // for MultiWorkerMirroredStrategy
+  /// Applies to the distribution of datasets, and to what several processes reduce.
+  Compat compat = Compat::kNone;
   // Settings of programs:
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
@@ -104,7 +109,14 @@ class Strategy {
   Strategy& operator=(const Strategy&) = delete;
 
   const Kind& kind() const { return *options_.kind; }
-  int num_replicas_in_sync() const { return static_cast<int>(replicas_); }
+  /// Number of replicas, of all processes together.
+  int num_replicas_in_sync() const;
+  /// Number of replicas of this process: of a value's components, of a variable's copies.
+  std::size_t local_replicas() const { return replicas_; }
+  /// True for the process that writes checkpoints and summaries: of several in sync the chief. Source:
+  /// StrategyExtended.should_checkpoint, should_save_summary.
+  bool should_checkpoint() const;
+  bool should_save_summary() const { return should_checkpoint(); }
   /// The cluster's configuration; null if it has none.
   const cluster::ClusterConfig* cluster_resolver() const {
     return options_.cluster_resolver ? &*options_.cluster_resolver : nullptr;
@@ -166,7 +178,12 @@ class Strategy {
  private:
   friend class DistributedVariable;
   friend class LoadedProgram;
-  explicit Strategy(StrategyOptions options);
+  friend class ReplicaContext;
+  Strategy(StrategyOptions options, std::shared_ptr<ReplicaGroup> group);
+  Result<DistributedVariable*> make_variable(const std::string& name, const tensor::Tensor& initial,
+                                             const VariableOptions& options);
+  /// The group that datasets agree with; null if this process is alone.
+  std::shared_ptr<ReplicaGroup> others() const;
   Result<void> check_outside(std::string_view what) const;
   Result<void> check_here(std::string_view what) const;
   Result<void> check_components(const DistributedValue& value) const;
@@ -176,7 +193,8 @@ class Strategy {
   Result<std::vector<std::vector<tensor::Tensor>>> components_of(const std::vector<Argument>& args) const;
 
   StrategyOptions options_;
-  std::size_t replicas_;
+  std::size_t replicas_;                 // of this process
+  std::shared_ptr<ReplicaGroup> group_;  // shared with distributed datasets
   std::unique_ptr<step::ReplicaThreads> threads_;
   std::atomic<bool> is_running_ = false;
   std::shared_ptr<function::Engine> engine_;  // null until first used; shared with the functions it compiled

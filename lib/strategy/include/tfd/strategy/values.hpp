@@ -44,6 +44,14 @@ class DistributedValue {
   std::vector<tensor::Tensor> components_;
 };
 
+/// Rows of a tensor of `dense_shape`: row indices[i] has values[i]. An index may be there several times, and its rows
+/// are meant to be added. Source: tf.IndexedSlices.
+struct IndexedSlices {
+  tensor::Tensor values;
+  tensor::Tensor indices;  // of integers, one for each row
+  tensor::Shape dense_shape = {};
+};
+
 /// Regroups results[replica][i] to one value for each result. All replicas returned the same number. An object that is
 /// the same on all of `num_replicas` (a tensor made outside of them) becomes plain, unless only some of them ran.
 /// Source: tensorflow/python/distribute/distribute_utils.py, regroup, 2.21.
