@@ -66,7 +66,8 @@ int main(int argc, char** argv) {
                      tfd::vectors::union_sets(), tfd::vectors::kubernetes_sets(), tfd::vectors::coordinator_sets(),
                      tfd::vectors::optimizer_sets(), tfd::vectors::linear_sets(), tfd::vectors::google_sets(),
                      tfd::vectors::variable_sets(), tfd::vectors::ps_v1_sets(), tfd::vectors::tpu_sets(),
-                     tfd::vectors::strategy_sets(), tfd::vectors::input_sets(), tfd::vectors::multi_worker_sets()})
+                     tfd::vectors::strategy_sets(), tfd::vectors::input_sets(), tfd::vectors::multi_worker_sets(),
+                     tfd::vectors::multi_worker_cluster_sets(), tfd::vectors::multi_worker_training_sets()})
     sets.merge(table);
   bool all_passed = true;
   for (const auto& file : files) {

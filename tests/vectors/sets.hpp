@@ -84,6 +84,8 @@ Sets kubernetes_sets();
 Sets coordinator_sets();
 Sets optimizer_sets();
 Sets linear_sets();
+Sets multi_worker_cluster_sets();
+Sets multi_worker_training_sets();
 Sets google_sets();
 Sets variable_sets();
 Sets ps_v1_sets();
