@@ -152,7 +152,8 @@ Written write_program(const Json& input, const Model& model, const std::string& 
   std::string optimizer = input.at("optimizer");
   std::ranges::transform(optimizer, optimizer.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto variable = [](const Json& value, bool is_vector) {
-    return Json{{"shape", is_vector ? Json::array({2}) : Json::array()}, {"dtype", "f32"}, {"init", {{"value", value}}}};
+    return Json{
+        {"shape", is_vector ? Json::array({2}) : Json::array()}, {"dtype", "f32"}, {"init", {{"value", value}}}};
   };
   Written out;
   Json variables{{"w", variable(input.at("w"), true)}, {"b", variable(input.at("b"), false)}};
@@ -186,7 +187,8 @@ Written write_program(const Json& input, const Model& model, const std::string& 
                     {"checkpoint", {{"dir", checkpoints}, {"every", 1}, {"keep", 100}}}}}};
   out.document["functions"]["step"] = {
       {"module", modules},
-      {"inputs", Json::array({{{"variables", "*"}}, {{"dataset", "d"}, {"field", "x"}}, {{"dataset", "d"}, {"field", "y"}}})},
+      {"inputs",
+       Json::array({{{"variables", "*"}}, {{"dataset", "d"}, {"field", "x"}}, {{"dataset", "d"}, {"field", "y"}}})},
       {"outputs", outputs}};
   return out;
 }

@@ -137,8 +137,9 @@ TEST_CASE("group strategy: reduces over axes by numbers of elements, and gathers
   CHECK(work(json::parse("[[1,2,3],[5],[9]]"), mean) == all(2, 4.0));
   CHECK(work(json::parse("[[1,2],[],[3]]"), gather) == all(2, {1.0, 2.0, 3.0}));
   CHECK(work(json::parse("[[],[],[]]"), gather) == all(2, json::array()));
-  CHECK(work(json::parse("[[[1,2]],[[3,4]],[[5]]]"), gather) ==
-        all(2, "replica 0 has f32[1, 2], replica 2 has f32[1, 1]: dimension 1 must be the same to gather along axis 0"));
+  CHECK(
+      work(json::parse("[[[1,2]],[[3,4]],[[5]]]"), gather) ==
+      all(2, "replica 0 has f32[1, 2], replica 2 has f32[1, 1]: dimension 1 must be the same to gather along axis 0"));
   const auto none = [](Strategy& on, const DistributedValue& value) -> Result<tensor::Tensor> {
     return floats(std::isnan(TFD_TRY(on.reduce(program::Reduce::kMean, value, {{0}})).template as<float>()[0]) ? 1 : 0);
   };
