@@ -153,3 +153,49 @@ teardown() { run_teardown; }
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --strategy multi-worker-mirrored --replicas 2 </dev/null
   jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 2)' <<<"$output"
 }
+
+@test "multi-worker: the newest checkpoint that any worker sees is the one that all continue from" {
+  # Each has a directory of its own, as on hosts that share none.
+  local i args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.checkpoint.dir=ck)
+  run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --strategy mirrored --set train.checkpoint.dir=whole --set train.steps=20 </dev/null
+  group_of 2
+  mkdir a b
+  start_apart() { # ARGS…
+    PIDS=()
+    for i in b:1 a:0; do
+      pushd "${i%:*}" >/dev/null
+      ln -sf ../cluster.json .
+      worker "worker:${i#*:}" "${args[@]}" --strategy multi-worker-mirrored --key-file none "$@"
+      popd >/dev/null
+      PIDS=("$RUN" "${PIDS[@]}")
+    done
+  }
+  start_apart --set train.steps=10
+  group_ends 0
+  [ ! -e b/ck ]
+  mv a/ck b/ck # as if the other one had been the chief
+  start_apart --set train.steps=20
+  group_ends 0
+  grep -q 'ck/step-00000010.safetensors is the newest checkpoint of the group' b/worker:1.talk
+  jq -es 'any(.[]; .event == "start" and .step == 10)' a/worker:0.events
+  [ "$(weights a/ck/step-00000020.safetensors)" = "$(weights whole/step-00000020.safetensors)" ]
+  # What is older than the chief's doesn't count.
+  start_apart --set train.steps=25
+  group_ends 0
+  jq -es 'any(.[]; .event == "start" and .step == 20)' a/worker:0.events
+  # Who starts over looks at none.
+  rm -r a/ck
+  start_apart --set train.steps=5 --start-over
+  group_ends 0
+  jq -es 'any(.[]; .event == "start" and .step == 0)' a/worker:0.events
+}
+
+@test "multi-worker: an evaluator says that it doesn't see the checkpoints' directory" {
+  group_of 1
+  jq '.cluster.evaluator = ["127.0.0.1:1"]' cluster.json >all.json
+  mv all.json cluster.json
+  worker evaluator:0 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --set train.checkpoint.dir=elsewhere
+  until_talk evaluator:0 'elsewhere: there is no such directory here yet: the checkpoints of the chief are waited for'
+  kill -TERM "$RUN"
+  run_ends "$RUN" 0
+}

@@ -9,6 +9,7 @@
 #include "group_messages.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/tensor/digest.hpp"
 
 namespace tfd::strategy {
@@ -88,20 +89,69 @@ TrainerPlace GroupMember::place() const {
           options_.as_tensorflow ? static_cast<int>(names_.size()) : 0};
 }
 
-Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
-  Json own{{"step", -1}, {"replicas", from.state != nullptr ? from.state->replicas : 0}, {"data", ""}};
+GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const {
   if (trainer_.is_open())
-    own = {{"step", trainer_.step()},
-           {"replicas", replicas().all},
-           {"data", step::format_data_position(trainer_.data_position())}};
+    return {trainer_.step(), replicas().all, step::format_data_position(trainer_.data_position())};
+  Standing out{.replicas = from.state != nullptr ? from.state->replicas : 0};
+  const auto& train = options_.device.train;
+  const auto& checkpoint = program_.train->checkpoint;
+  out.starts_over = train.start_over && !train.takes_over;
+  if (is_chief()) {
+    if (from.state == nullptr || from.step == 0) return out;
+    out.saved = from.step;
+    out.run = from.state->run;
+  } else if (checkpoint && checkpoint->resume) {
+    const auto index = variable::read_checkpoint_index(checkpoint->directory);
+    if (!index || index->checkpoints.empty()) return out;
+    out.saved = index->checkpoints.back().first;
+    out.run = index->run;
+  }
+  return out;
+}
+
+int GroupMember::keeper_of_newest(const std::vector<Standing>& standings) {
+  const Standing& chief = standings.front();
+  std::size_t out = 0;
+  for (std::size_t rank = 1; rank < standings.size() && !chief.starts_over; ++rank) {
+    const Standing& one = standings[rank];
+    if (one.saved > standings[out].saved && (chief.saved < 0 || one.run == chief.run)) out = rank;
+  }
+  return static_cast<int>(out);
+}
+
+Result<int> GroupMember::load_newest(int keeper) {
+  if (keeper == rank()) {
+    std::vector<std::string> skipped;
+    newest_ = TFD_TRY(variable::load_latest_checkpoint(program_.train->checkpoint->directory, &skipped));
+    for (const std::string& one : skipped) options_.group.log.warning("skipped a checkpoint: {}", one);
+    if (!newest_) return fail(Code::kNotFound, "{} has no checkpoint any more", program_.train->checkpoint->directory);
+    TFD_TRY(train::check_state(program_, *newest_));
+    if (options_.group.say)
+      options_.group.say(fmt::format("{} is the newest checkpoint of the group: it goes on from that", newest_->path));
+  }
+  const auto texts = TFD_TRY(group_->communicator().all_gather("the newest checkpoint's replicas", round_++,
+                                                               newest_ ? std::to_string(newest_->replicas) : "",
+                                                               Deadline::after(options_.step_timeout)));
+  const auto replicas = parse_integer(texts[static_cast<std::size_t>(keeper)], 0, INT_MAX);
+  if (!replicas)
+    return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[static_cast<std::size_t>(keeper)]);
+  return static_cast<int>(*replicas);
+}
+
+Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
+  const Standing mine = standing(from);
+  const Json own{{"step", mine.step},   {"replicas", mine.replicas}, {"data", mine.position},
+                 {"saved", mine.saved}, {"run", mine.run},           {"starts_over", mine.starts_over}};
   std::vector<Standing> out;
   for (const std::string& text : TFD_TRY(group_->communicator().all_gather(
            "what the members have", round_++, own.dump(), Deadline::after(options_.step_timeout)))) {
     const Json one = Json::parse(text, nullptr, false);
     if (!one.is_object() || !one.contains("data") || !one["step"].is_number_integer() ||
-        !one["replicas"].is_number_integer() || !one["data"].is_string())
+        !one["replicas"].is_number_integer() || !one["data"].is_string() || !one["saved"].is_number_integer() ||
+        !one["run"].is_string() || !one["starts_over"].is_boolean())
       return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[out.size()]);
-    out.push_back({one["step"].get<std::int64_t>(), one["replicas"].get<int>(), one["data"].get<std::string>()});
+    out.push_back({one["step"].get<std::int64_t>(), one["replicas"].get<int>(), one["data"].get<std::string>(),
+                   one["saved"].get<std::int64_t>(), one["run"].get<std::string>(), one["starts_over"].get<bool>()});
   }
   return out;
 }
@@ -132,17 +182,21 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
 // new.
 Result<void> GroupMember::enter(const train::TrainStart& from) {
   round_ = 0;
+  newest_.reset();
   names_.clear();
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
   const auto standings = TFD_TRY(gather_standings(from));
   const auto most = std::ranges::max_element(standings, {}, &Standing::step);
-  const auto root = static_cast<int>(most - standings.begin());
-  const bool is_new = most->step < 0, is_root = root == group_->communicator().rank();
+  const bool is_new = most->step < 0;
+  const int root = is_new ? keeper_of_newest(standings) : static_cast<int>(most - standings.begin());
+  const bool is_root = root == group_->communicator().rank();
   const bool is_behind = trainer_.is_open() ? trainer_.step() < most->step : !(is_new && is_root);
   const bool has_behind =
       is_new || std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
+  const int known =
+      is_new && root != 0 ? TFD_TRY(load_newest(root)) : standings[static_cast<std::size_t>(root)].replicas;
   if (is_new)
-    TFD_TRY(share(replicas_of_new_training(most->replicas),
+    TFD_TRY(share(replicas_of_new_training(known),
                   options_.replicas != 0 ? "--replicas:" : "the checkpoint's training has"));
   else
     TFD_TRY(share(most->replicas, "the training has"));
@@ -150,12 +204,14 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   if (trainer_.is_open())
     TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(most->position))));
   else if (!is_behind)
-    TFD_TRY(trainer_.open(place(), from));
+    TFD_TRY(trainer_.open(place(), newest_ ? train::TrainStart{.state = &*newest_, .step = newest_->step} : from));
   std::string text;
   GroupExchange::Named state;
   if (is_root) {
     if (is_new)
-      origin_ = {variable::make_run_id(), from.state != nullptr ? from.state->writer.generation : std::uint64_t{0}};
+      origin_ = {variable::make_run_id(), newest_                 ? newest_->writer.generation
+                                          : from.state != nullptr ? from.state->writer.generation
+                                                                  : std::uint64_t{0}};
     text = Json{{"step", trainer_.step()},
                 {"data", step::format_data_position(trainer_.data_position())},
                 {"group", origin_.group},
@@ -165,6 +221,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
+  newest_.reset();
   step_now_ = trainer_.step();
   status_.enter(group_->communicator().generation(), names_, static_cast<std::size_t>(rank()), replicas(), step_now_);
   if (options_.on_standing) options_.on_standing(true);

@@ -95,7 +95,16 @@ class GroupMember {
     std::int64_t step = -1;     // none: it is new
     int replicas = 0;           // of the training, as far as it knows
     std::string position = {};  // of its data
+    std::int64_t saved = -1;    // step of the newest checkpoint that it sees, where it is new; -1: none
+    std::string run = {};       // whose that is
+    bool starts_over = false;   // whatever checkpoints there are
   };
+  Standing standing(const train::TrainStart& from) const;
+  /// The member whose checkpoint a new training continues: the chief, unless another one has a newer one of its run, or
+  /// it has none.
+  static int keeper_of_newest(const std::vector<Standing>& standings);
+  /// Loads the checkpoint of the member that isn't the chief and has the newest; returns how many replicas it is of.
+  Result<int> load_newest(int keeper);
   Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
@@ -114,7 +123,8 @@ class GroupMember {
   std::unique_ptr<task::Group> group_;
   std::unique_ptr<GroupExchange> exchange_;
   std::vector<std::string> names_;
-  variable::CheckpointWriter origin_;  // of the group: who had written what it began with, and its own name
+  std::optional<variable::Checkpoint> newest_;  // this member's, with which the training begins
+  variable::CheckpointWriter origin_;           // of the group: who had written what it began with, and its own name
   std::stop_source interruption_;
   std::int64_t round_ = 0;                                 // of announcements, and of what follows them
   std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced

@@ -22,7 +22,10 @@ std::string digest_of(const program::Program& program) {
   Sha256 hash;
   program::Program whole = program;
   for (const auto& [name, plan] : program.whole_datasets) whole.datasets[name] = plan;
-  hash.add(whole.document());
+  auto document = nlohmann::ordered_json::parse(whole.document());
+  if (program.train && program.train->checkpoint && document["train"]["checkpoint"].is_object())
+    document["train"]["checkpoint"].erase("dir");  // each may have its own
+  hash.add(document.dump());
   for (const auto& [name, content] : program.files) {
     hash.add(name);
     hash.add(content);

@@ -2,6 +2,7 @@
 #include "tfd/strategy/evaluator.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "device/variable_host.hpp"
@@ -15,6 +16,7 @@ namespace tfd::strategy {
 namespace {
 
 constexpr Duration kFollowerLook = std::chrono::seconds(1);
+constexpr Duration kUnseenDirectory = std::chrono::seconds(10);
 
 class Follower {
  public:
@@ -61,8 +63,21 @@ class Follower {
         summary.reason = ended->reason;
         return summary;
       }
+      say_unseen(directory);
       notifier_.wait(Deadline::after(kFollowerLook));
     }
+  }
+
+  /// Says once that the directory isn't here, which may be another host's.
+  void say_unseen(const std::string& directory) {
+    std::error_code error;  // ignored: then it isn't seen
+    if (has_said_unseen_ || !unseen_.expired() || std::filesystem::is_directory(directory, error)) return;
+    has_said_unseen_ = true;
+    if (options_.say)
+      options_.say(
+          fmt::format("{}: there is no such directory here yet: the checkpoints of the chief are waited for, "
+                      "which this host must see there",
+                      directory));
   }
 
   /// Lists new checkpoints; each is evaluated if it still exists when its turn comes.
@@ -144,6 +159,8 @@ class Follower {
   std::optional<train::BestExporter> best_;
   std::map<std::int64_t, std::string> seen_;  // by step: checkpoints to be evaluated
   std::optional<std::int64_t> newest_;        // the newest one that was evaluated or skipped
+  Deadline unseen_ = Deadline::after(kUnseenDirectory);
+  bool has_said_unseen_ = false;
   Notifier notifier_;
 };
 
