@@ -47,7 +47,7 @@ class ReplicaGroup {
   virtual Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value, const Axes& axes) = 0;
   virtual Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) = 0;
 
-  // Of a variable, with this process's copies.
+  // Variables, of which `now` has this process's copies.
   /// The chief's value.
   virtual Result<tensor::Tensor> initial(std::string_view variable, const tensor::Tensor& own) = 0;
   /// All replicas write, synchronized on write with an aggregation.
@@ -58,7 +58,7 @@ class ReplicaGroup {
                                     const tensor::Tensor& value) = 0;
   virtual Result<tensor::Tensor> read_across(std::string_view variable, const variable::ReplicatedVariable& now) = 0;
 
-  // Of a dataset; `what` is the same in all.
+  // Datasets; `what` is the same in all.
   /// The order in which all iterate it.
   virtual Result<data::Order> agree_on_order(std::string_view what, const data::Order& own) = 0;
   /// Every process's offer, by worker; or the first one's error, with its name.

@@ -70,7 +70,7 @@ class ProcessReplicas final : public ReplicaGroup {
     const bool is_own = value.is_plain() && range().count == 1 && !range().is_whole();
     return is_own ? DistributedValue::per_replica(value.components()) : value;
   }
-  /// Under kTensorflow what is the same on all replicas of a worker is each worker's.
+  /// True if what is the same on all replicas of a worker counts once for each worker.
   bool adds_workers() const { return is_exact_ && !is_alone(); }
 
   Result<void> settle();
@@ -394,7 +394,7 @@ Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::Clust
                                              communication.timeout);
   }
   task::GroupOptions options{.members = std::move(place.members), .rank = place.rank, .devices = replicas};
-  options.agreement = {{"what runs", "a program of its own"},
+  options.agreement = {{"the program", "one that is in C++"},
                        {"the compatibility", compat == Compat::kTensorflow ? "tensorflow" : "none"}};
   options.engine = communication.implementation;
   options.make_endpoint = communication.make_endpoint;

@@ -1,10 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A distribution strategy on the devices of this process: OneDeviceStrategy, MirroredStrategy, CentralStorageStrategy
-// and TPUStrategy. It runs a function once per replica, keeps variables on all of them, and combines their results. It
-// doesn't train (train_loop.hpp does). Thread rule: one thread at a time calls it; within run() its replicas do, on
-// threads of their own. Source: tf.distribute.Strategy, tensorflow/python/distribute/distribute_lib.py, 2.21.
+// A distribution strategy on the devices of this process, OneDeviceStrategy, MirroredStrategy, CentralStorageStrategy
+// and TPUStrategy, or on those of several: MultiWorkerMirroredStrategy. It runs a function once per replica, keeps
+// variables on all of them, and combines their results. It doesn't train (train_loop.hpp does). Thread rule: one thread
+// at a time calls it; within run() its replicas do, on threads of their own. Source: tf.distribute.Strategy,
+// tensorflow/python/distribute/distribute_lib.py and collective_all_reduce_strategy.py, 2.21.
 //
 //   auto strategy = TFD_TRY(Strategy::make({.kind = &kMirroredKind, .devices = function::first_devices(2)}));
 //   DistributedVariable* total = TFD_TRY(strategy->create_variable("total", zero, {.aggregation = Aggregation::kSum}));
@@ -14,6 +15,14 @@
 //   };
 //   auto means = TFD_TRY(strategy->run(count, {DistributedValue::per_replica({on_first, on_second})}));
 //   Tensor mean = TFD_TRY(strategy->reduce(program::Reduce::kMean, means[0]));
+//
+// Several processes, each a task of the cluster, run the same program: {.kind = &kMultiWorkerMirroredKind,
+// .cluster_resolver = config}. Replicas are counted through, by rank; what is reduced, read and written together is the
+// same in all of them, and sums have the same bits whoever has which replicas. All make the same calls in the same
+// order: creating, reading and writing variables, reduce() and gather(), iterating datasets. One that differs is an
+// error of all that names both, kInvalidArgument; a process that is gone is kUnavailable, with its name; after either
+// every such call fails. What fails alike in all, they go on after. By default a variable's write outside of replicas
+// has the chief's value; CommunicationOptions says how long a process waits for the others.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -101,8 +110,10 @@ class Scope {
 
 class Strategy {
  public:
-  /// Makes a strategy. kInvalidArgument: parameter servers, which aren't devices of this process; several replicas for
-  /// a strategy with one; a repeated device; no TpuPlan for a TPU system, or one with other devices.
+  /// Makes a strategy; of several processes it returns once all have come. kInvalidArgument: parameter servers, which
+  /// aren't devices of this process; several replicas for a strategy with one; a repeated device; no TpuPlan for a TPU
+  /// system, or one with other devices; a cluster in which this process has no place. Errors of task::Group::form():
+  /// kDeadlineExceeded names those that didn't come.
   static Result<std::unique_ptr<Strategy>> make(StrategyOptions options);
   ~Strategy();
   Strategy(const Strategy&) = delete;
@@ -121,8 +132,8 @@ class Strategy {
   const cluster::ClusterConfig* cluster_resolver() const {
     return options_.cluster_resolver ? &*options_.cluster_resolver : nullptr;
   }
-  /// Devices by replica, "/job:localhost/replica:0/task:0/device:CPU:1"; the first core of a replica with several. The
-  /// kind is the plug-in's unless stated. Errors of making the engine.
+  /// Devices by replica of this process, "/job:localhost/replica:0/task:0/device:CPU:1", or of its task; the first core
+  /// of a replica with several. The kind is the plug-in's unless stated. Errors of making the engine.
   Result<std::vector<std::string>> worker_devices();
   /// Devices of the variables.
   Result<std::vector<std::string>> parameter_devices();
@@ -130,7 +141,8 @@ class Strategy {
   // The rest is for cross-replica context: kFailedPrecondition within a replica, and in another strategy's scope.
 
   Result<Scope> scope();
-  /// Creates a variable with the value `initial` on every replica; it lives as long as the strategy. kAlreadyExists;
+  /// Creates a variable with the value `initial`, the chief's, on every replica; it lives as long as the strategy.
+  /// kAlreadyExists;
   /// kInvalidArgument: synchronization 'none', the mean of integers, colocation with another strategy's variable.
   Result<DistributedVariable*> create_variable(const std::string& name, const tensor::Tensor& initial,
                                                const VariableOptions& options = {});
@@ -143,15 +155,16 @@ class Strategy {
   /// Compiles a module to a function for run(). Errors of the engine.
   Result<ReplicaFunction> compile(const hlo::Module& module);
   /// Loads a program's variables and functions in this scope. Both the program and this strategy are borrowed. Errors
-  /// of compiling and of initial values; too little memory.
+  /// of compiling and of initial values; too little memory. kUnimplemented: several processes.
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
-  /// Reduces a value, as strategy::reduce() and gather(). A value with fewer components than replicas, which run() of a
+  /// Reduces a value of all replicas, of which `value` has this process's, as strategy::reduce() and gather(). Of
+  /// several processes the mean of integers is kInvalidArgument, unless StrategyOptions::compat. A value with fewer components than replicas, which run() of a
   /// LoadedProgram returns if the others had no data, is combined over those; one with more is kInvalidArgument.
   Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value,
                                 const std::optional<std::vector<std::int64_t>>& axes = std::nullopt) const;
   Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) const;
-  /// Makes a value with a component for each replica.
+  /// Makes a value with a component for each replica of this process.
   Result<DistributedValue> experimental_distribute_values_from_function(
       const std::function<Result<tensor::Tensor>(const ValueContext&)>& value_fn) const;
 
@@ -166,7 +179,7 @@ class Strategy {
   Result<DistributedDataset> distribute_datasets_from_function(
       const DatasetFunction& dataset_fn, InputReplicationMode mode = InputReplicationMode::kPerWorker) const;
 
-  /// Replaces each copy by the function's result for it and its components of the arguments. Source:
+  /// Replaces each copy of this process by the function's result for it and its components of the arguments. Source:
   /// StrategyExtended.update.
   Result<void> update(DistributedVariable& variable,
                       const std::function<Result<tensor::Tensor>(const tensor::Tensor& copy,
