@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is who in a cluster of MultiWorkerMirroredStrategy: each task as tfd-run's Runner sees itself, and a sum over the
+// The roles in a cluster of MultiWorkerMirroredStrategy: each task as tfd-run's Runner sees itself, and a sum over the
 // replicas of those that are started, as members of a group over loopback.
 #include <future>
 

@@ -316,7 +316,7 @@ void run_training(const Json& input, const Json& expected, Report& report) {
                      "batch_norm", "policy"});
   check_keys(expected, {"steps", "one_process", "statistics_are"});
   run_training_as(Compat::kTensorflow, input, expected, report);
-  // Without --compat policies and the replicas' own statistics aren't TensorFlow's.
+  // Policies, and statistics of the replicas' own, are TensorFlow's under --compat alone.
   const bool is_alike = !input.contains("policy") && (!input.contains("batch_norm") || model_of(input).reads_mean);
   if (is_alike) run_training_as(Compat::kNone, input, expected, report);
 }

@@ -159,8 +159,9 @@ class Strategy {
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
   /// Reduces a value of all replicas, of which `value` has this process's, as strategy::reduce() and gather(). Of
-  /// several processes the mean of integers is kInvalidArgument, unless StrategyOptions::compat. A value with fewer components than replicas, which run() of a
-  /// LoadedProgram returns if the others had no data, is combined over those; one with more is kInvalidArgument.
+  /// several processes the mean of integers is kInvalidArgument, unless StrategyOptions::compat. A value with fewer
+  /// components than replicas, which run() of a LoadedProgram returns if the others had no data, is combined over
+  /// those; one with more is kInvalidArgument.
   Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value,
                                 const std::optional<std::vector<std::int64_t>>& axes = std::nullopt) const;
   Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) const;
