@@ -54,7 +54,11 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const bool fuses = has_device_each && is_fused(options_.way, program_, replicas, platform);
   if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
-  layout_options_ = {platform, replicas, options_.logical_devices, options_.tensorflow_workers > 0, fuses};
+  layout_options_ = {.platform = platform,
+                     .replicas = replicas,
+                     .logical_devices = options_.logical_devices,
+                     .keeps_more_copies = options_.tensorflow_workers > 0,
+                     .fuses = fuses};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();

@@ -108,7 +108,11 @@ class Explainer {
     const std::string& platform = engine_->plugin().platform;
     const int replicas = options_.devices.replicas();
     const bool fuses = is_fused(options_.step, program_, replicas, platform);
-    layout_ = TFD_TRY(lay_out(program_, states, {platform, replicas, options_.devices.logical_devices, fuses}));
+    layout_ = TFD_TRY(lay_out(program_, states,
+                              {.platform = platform,
+                               .replicas = replicas,
+                               .logical_devices = options_.devices.logical_devices,
+                               .fuses = fuses}));
     if (fuses) return fused_step(replicas);
     const auto compute = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.computes.front().module));
     const auto update = TFD_TRY(replicas_engine_->compile_for_each_device(layout_.update), "the optimizer");

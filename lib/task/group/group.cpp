@@ -15,8 +15,8 @@
 #include "listen_host.hpp"
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
+#include "messages/status.hpp"
 #include "roster.hpp"
-#include "tfd/base/environment.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
@@ -197,12 +197,8 @@ class GroupImpl final : public Group {
   }
 
   TaskStatus status() const {
-    TaskStatus out;
-    if (const auto task = cluster::parse_task(own_name())) out.task = *task;
+    TaskStatus out = status_of_process(cluster::parse_task(own_name()).value_or(cluster::TaskId()), started_);
     out.incarnation = endpoint_ ? endpoint_->incarnation() : 0;
-    out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count();
-    out.host = host_name();
-    out.pid = ::getpid();
     out.replicas = options_.devices;
     if (options_.describe) options_.describe(out);
     return out;

@@ -10,33 +10,6 @@ namespace {
 
 using transport::Message;
 
-void put_names(Writer& out, const std::vector<std::string>& names) {
-  out.count(names.size());
-  for (const std::string& name : names) out.put(name);
-}
-
-std::vector<std::string> take_names(Reader& in) {
-  std::vector<std::string> names;
-  const std::size_t count = in.count(kLeastText);
-  names.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) names.push_back(in.text());
-  return names;
-}
-
-MembershipStatus take_membership(Reader& in) {
-  MembershipStatus out;
-  out.step = in.number<std::int64_t>();
-  out.generation = in.number<std::uint64_t>();
-  out.first_replica = in.number<int>();
-  out.own_replicas = in.number<int>();
-  out.replicas = in.number<int>();
-  for (std::size_t left = in.count(kLeastText + sizeof(std::int64_t)); left > 0; --left) {
-    std::string name = in.text();
-    out.late.emplace_back(std::move(name), in.number<std::int64_t>());
-  }
-  return out;
-}
-
 void put_optional(Writer& out, const auto& value) {
   out.put(value.has_value());
   if (value) out.put(*value);
@@ -390,71 +363,6 @@ Result<std::uint64_t> decode_epoch(const Message& message) {
   const auto epoch = in.number<std::uint64_t>();
   TFD_TRY(in.end("claim"));
   return epoch;
-}
-
-Message encode(const TaskStatus& status) {
-  Writer out;
-  out.put(status.task.job);
-  out.put(status.task.index);
-  out.put(status.incarnation);
-  out.put(status.uptime_ms);
-  out.put(status.closures_done);
-  out.put(status.closures_waiting);
-  out.put(status.variables);
-  out.put(status.variable_bytes);
-  out.put(status.epoch);
-  out.put(status.host);
-  out.put(status.pid);
-  out.put(status.memory_bytes);
-  out.put(status.doing);
-  out.put(status.doing_ms);
-  out.put(status.waits_for);
-  put_names(out, status.devices);
-  out.put(status.program);
-  out.put(status.replicas);
-  out.put(status.is_abandoned);
-  out.put(status.idle_ms);
-  out.put(status.group.has_value());
-  if (!status.group) return make_message(Kind::kStatus, out);
-  out.put(status.group->step);
-  out.put(status.group->generation);
-  out.put(status.group->first_replica);
-  out.put(status.group->own_replicas);
-  out.put(status.group->replicas);
-  out.count(status.group->late.size());
-  for (const auto& [name, late] : status.group->late) {
-    out.put(name);
-    out.put(late);
-  }
-  return make_message(Kind::kStatus, out);
-}
-
-Result<TaskStatus> decode_status(const Message& message) {
-  Reader in(message, Kind::kStatus);
-  TaskStatus out;
-  out.task.job = in.text();
-  out.task.index = in.number<int>();
-  out.incarnation = in.number<transport::Incarnation>();
-  out.uptime_ms = in.number<std::int64_t>();
-  out.closures_done = in.number<std::uint64_t>();
-  out.closures_waiting = in.number<std::uint64_t>();
-  out.variables = in.number<std::uint64_t>();
-  out.variable_bytes = in.number<std::uint64_t>();
-  out.epoch = in.number<std::uint64_t>();
-  out.host = in.text();
-  out.pid = in.number<std::int64_t>();
-  out.memory_bytes = in.number<std::uint64_t>();
-  out.doing = in.text();
-  out.doing_ms = in.number<std::int64_t>();
-  out.waits_for = in.text();
-  out.devices = take_names(in);
-  out.program = in.text();
-  out.replicas = in.number<int>();
-  out.is_abandoned = in.flag();
-  out.idle_ms = in.number<std::int64_t>();
-  if (in.flag()) out.group = take_membership(in);
-  TFD_TRY(in.end("status"));
-  return out;
 }
 
 Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch) {

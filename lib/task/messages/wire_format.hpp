@@ -169,4 +169,17 @@ class Reader {
   bool is_good_ = true;
 };
 
+inline void put_names(Writer& out, const std::vector<std::string>& names) {
+  out.count(names.size());
+  for (const std::string& name : names) out.put(name);
+}
+
+inline std::vector<std::string> take_names(Reader& in) {
+  std::vector<std::string> names;
+  const std::size_t count = in.count(kLeastText);
+  names.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) names.push_back(in.text());
+  return names;
+}
+
 }  // namespace tfd::task

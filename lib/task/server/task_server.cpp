@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/task/task_server.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "coordination/coordination_service.hpp"
 #include "messages/protocol.hpp"
+#include "messages/status.hpp"
 #include "ps/ps_service.hpp"
-#include "tfd/base/environment.hpp"
 #include "tfd/task/message_limits.hpp"
 #include "tfd/task/task_client.hpp"
 #include "worker/command_runner.hpp"
@@ -22,14 +19,6 @@ namespace tfd::task {
 namespace {
 
 constexpr Duration kIssuerAnswer = std::chrono::seconds(5);
-
-/// Resident memory of this process; 0 where the system doesn't say.
-std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
 
 /// Rule for the epoch in the header of a request's frame.
 enum class EpochRule {
@@ -315,12 +304,7 @@ class Server final : public TaskServer {
 
   /// Status before the server has started: no incarnation yet.
   TaskStatus starting_status() const {
-    TaskStatus out;
-    out.task = options_.task;
-    out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_).count();
-    out.host = host_name();
-    out.pid = ::getpid();
-    out.memory_bytes = resident_bytes();
+    TaskStatus out = status_of_process(options_.task, started_);
     if (options_.task.job != "ps") out.replicas = options_.devices;
     return out;
   }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "protocol.hpp"
+#include "tfd/base/environment.hpp"
+#include "wire_format.hpp"
+
+namespace tfd::task {
+
+using transport::Message;
+
+namespace {
+
+/// Resident memory of this process; 0 where the system doesn't say.
+std::uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+}  // namespace
+
+TaskStatus status_of_process(cluster::TaskId task, Clock::time_point started) {
+  TaskStatus out;
+  out.task = std::move(task);
+  out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started).count();
+  out.host = host_name();
+  out.pid = ::getpid();
+  out.memory_bytes = resident_bytes();
+  return out;
+}
+
+namespace {
+
+MembershipStatus take_membership(Reader& in) {
+  MembershipStatus out;
+  out.step = in.number<std::int64_t>();
+  out.generation = in.number<std::uint64_t>();
+  out.first_replica = in.number<int>();
+  out.own_replicas = in.number<int>();
+  out.replicas = in.number<int>();
+  for (std::size_t left = in.count(kLeastText + sizeof(std::int64_t)); left > 0; --left) {
+    std::string name = in.text();
+    out.late.emplace_back(std::move(name), in.number<std::int64_t>());
+  }
+  return out;
+}
+
+}  // namespace
+
+Message encode(const TaskStatus& status) {
+  Writer out;
+  out.put(status.task.job);
+  out.put(status.task.index);
+  out.put(status.incarnation);
+  out.put(status.uptime_ms);
+  out.put(status.closures_done);
+  out.put(status.closures_waiting);
+  out.put(status.variables);
+  out.put(status.variable_bytes);
+  out.put(status.epoch);
+  out.put(status.host);
+  out.put(status.pid);
+  out.put(status.memory_bytes);
+  out.put(status.doing);
+  out.put(status.doing_ms);
+  out.put(status.waits_for);
+  put_names(out, status.devices);
+  out.put(status.program);
+  out.put(status.replicas);
+  out.put(status.is_abandoned);
+  out.put(status.idle_ms);
+  out.put(status.group.has_value());
+  if (!status.group) return make_message(Kind::kStatus, out);
+  out.put(status.group->step);
+  out.put(status.group->generation);
+  out.put(status.group->first_replica);
+  out.put(status.group->own_replicas);
+  out.put(status.group->replicas);
+  out.count(status.group->late.size());
+  for (const auto& [name, late] : status.group->late) {
+    out.put(name);
+    out.put(late);
+  }
+  return make_message(Kind::kStatus, out);
+}
+
+Result<TaskStatus> decode_status(const Message& message) {
+  Reader in(message, Kind::kStatus);
+  TaskStatus out;
+  out.task.job = in.text();
+  out.task.index = in.number<int>();
+  out.incarnation = in.number<transport::Incarnation>();
+  out.uptime_ms = in.number<std::int64_t>();
+  out.closures_done = in.number<std::uint64_t>();
+  out.closures_waiting = in.number<std::uint64_t>();
+  out.variables = in.number<std::uint64_t>();
+  out.variable_bytes = in.number<std::uint64_t>();
+  out.epoch = in.number<std::uint64_t>();
+  out.host = in.text();
+  out.pid = in.number<std::int64_t>();
+  out.memory_bytes = in.number<std::uint64_t>();
+  out.doing = in.text();
+  out.doing_ms = in.number<std::int64_t>();
+  out.waits_for = in.text();
+  out.devices = take_names(in);
+  out.program = in.text();
+  out.replicas = in.number<int>();
+  out.is_abandoned = in.flag();
+  out.idle_ms = in.number<std::int64_t>();
+  if (in.flag()) out.group = take_membership(in);
+  TFD_TRY(in.end("status"));
+  return out;
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,13 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a task says of its process, whatever it does. Private to the room. Thread rule: pure functions.
+#include "tfd/base/deadline.hpp"
+#include "tfd/task/task_client.hpp"
+
+namespace tfd::task {
+
+/// Task, host, process, memory, and for how long it has been there.
+TaskStatus status_of_process(cluster::TaskId task, Clock::time_point started);
+
+}  // namespace tfd::task
