@@ -42,7 +42,7 @@ Result<void> run(std::int64_t rows) {
   }
   const Tensor all = TFD_TRY(total->read());
   if (strategy->should_checkpoint())
-    std::printf("total of %d workers %g\n", strategy->num_replicas_in_sync(), all.as<float>()[0]);
+    std::printf("rows of %d workers %g\n", strategy->num_replicas_in_sync(), all.as<float>()[0]);
   return {};
 }
 
