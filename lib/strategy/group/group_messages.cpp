@@ -75,7 +75,8 @@ class Reader {
     for (std::uint32_t i = 0; i < rank; ++i) {
       shape.push_back(number<std::int64_t>());
       const auto dimension = static_cast<std::uint64_t>(shape.back());
-      is_good_ = is_good_ && (dimension == 0 || size <= std::numeric_limits<std::size_t>::max() / dimension);
+      is_good_ = is_good_ && shape.back() >= 0 &&
+                 (dimension == 0 || size <= std::numeric_limits<std::size_t>::max() / dimension);
       size *= dimension;
     }
     const std::string_view bytes = take(is_good_ ? size : 0);
