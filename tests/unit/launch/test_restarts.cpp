@@ -56,7 +56,15 @@ TEST_CASE("faults: kind, task and time; else what is wrong") {
   CHECK(fault.after == 90s);
   CHECK(parse_fault("kil worker:1 after 1s").error().message ==
         "'kil' is none of kill, stop, cont and term, did you mean 'kill'?");
-  CHECK(parse_fault("kill worker:1").error().message == "'kill worker:1' is no fault: such as kill worker:1 after 5s");
+  CHECK(parse_fault("kill worker:1").error().message ==
+        "'kill worker:1' is no fault: such as kill worker:1 after 5s, or kill worker:1 at step 412");
+  const auto at_step = parse_fault("stop worker:1 at step 412");
+  REQUIRE(at_step);
+  CHECK(at_step->step == 412);
+  CHECK(at_step->signal == SIGSTOP);
+  CHECK(format_fault(*at_step) == "stop worker:1 at step 412");
+  CHECK_FALSE(parse_fault("cont worker:1 at step 412"));
+  CHECK_FALSE(parse_fault("kill worker:1 at step 0"));
   CHECK(!parse_fault("kill worker after 1s"));
   CHECK(!parse_fault("kill worker:1 after soon"));
   CHECK(!parse_fault(""));
