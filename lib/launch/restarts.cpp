@@ -3,6 +3,9 @@
 
 #include <csignal>
 
+#include "tfd/base/counted.hpp"
+#include "tfd/base/units.hpp"
+
 namespace tfd::launch {
 
 bool Restarts::is_preemption(const process::ExitStatus& status) {
@@ -17,6 +20,16 @@ std::optional<Duration> Restarts::on_failure(Clock::time_point now, bool counts)
   const Duration lived = now - last_;
   last_ = now;
   return backoff_.next(lived);
+}
+
+std::string Restarts::describe(bool counts) const {
+  return counts ? fmt::format("failure {}, at most {}", count(), max_failures_) : "a preemption, no failure";
+}
+
+std::string Restarts::too_many() const {
+  return fmt::format("{} in {} {} too many (--max-failures {})",
+                     counted(static_cast<std::uint64_t>(count()), "failure"), format_duration(kWindow),
+                     count() == 1 ? "is" : "are", max_failures_);
 }
 
 }  // namespace tfd::launch

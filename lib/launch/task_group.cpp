@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -75,10 +74,9 @@ TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles fi
 TaskGroup::~TaskGroup() {
   kill();
   for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_}) loop_.cancel(timer);
-  for (const auto& task : tasks_) {
-    loop_.cancel(task->again);
+  cancel_replacements();
+  for (const auto& task : tasks_)
     if (task->child) loop_.forget(task->child->pidfd());
-  }
 }
 
 Result<void> TaskGroup::start() {
@@ -190,9 +188,7 @@ void TaskGroup::decide() {
     const bool counts = !Restarts::is_preemption(cause_->status);
     if (const auto wait = restarts_->on_failure(Clock::now(), counts))
       return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
-    const std::string count = counted(static_cast<std::uint64_t>(restarts_->count()), "failure");
-    line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(Restarts::kWindow),
-                        restarts_->count() == 1 ? "is" : "are", restarts_->most());
+    line += "; " + restarts_->too_many();
   }
   // A reader that goes ends its writers, as in any pipeline: who stops reading knows why the writers end.
   if (cause_->status.signal != SIGPIPE || !relay_.has_lost_reader()) say_(line);
@@ -222,7 +218,7 @@ void TaskGroup::replace_later(const std::string& failure, Duration wait, bool co
   earliest_.reset();
   ++generation_;
   say_(fmt::format("{}; starting {} again in {} ({})", failure, join_words(names), format_duration(wait),
-                   describe_count(counts)));
+                   restarts_->describe(counts)));
 }
 
 void TaskGroup::replace(Task& task) {
@@ -232,6 +228,10 @@ void TaskGroup::replace(Task& task) {
   cause_ = Failure{&task, {.code = process::exit_code_of_start_error(started.error())}, "", wall_seconds()};
   say_(started.error().message);
   end_all(SIGTERM, options_.stop_grace);
+}
+
+void TaskGroup::cancel_replacements() {
+  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
 }
 
 /// True if a group that goes on has come to its end: no member runs any more, and the last one ended well.
@@ -247,22 +247,16 @@ void TaskGroup::finish() {
   cause_.reset();
   earliest_.reset();
   ending_ = true;
-  for (const auto& task : tasks_) {
-    loop_.cancel(std::exchange(task->again, 0));
+  cancel_replacements();
+  for (const auto& task : tasks_)
     if (task->child && task->member.has_rank) ::kill(-task->pid, SIGTERM);
-  }
   kill_timer_ = loop_.at(Clock::now() + options_.stop_grace, [this] { kill(); });
-}
-
-std::string TaskGroup::describe_count(bool counts) const {
-  return counts ? fmt::format("failure {}, at most {}", restarts_->count(), restarts_->most())
-                : std::string("a preemption, no failure");
 }
 
 /// A program that doesn't join a group by itself is started again as a whole at every change.
 void TaskGroup::start_again_later(const std::string& failure, Duration wait, bool counts) {
   restart_at_ = Clock::now() + wait;
-  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait), describe_count(counts)));
+  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait), restarts_->describe(counts)));
   end_all(SIGTERM, options_.stop_grace);
 }
 
@@ -314,7 +308,7 @@ void TaskGroup::signal(int number) {
 
 void TaskGroup::end_all(int number, Duration grace) {
   ending_ = true;
-  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
+  cancel_replacements();
   signal(number);
   signal(SIGCONT);  // a stopped one ends, too
   loop_.cancel(kill_timer_);
@@ -408,7 +402,7 @@ void TaskGroup::conclude() {
 }
 
 void TaskGroup::conclude(GroupEnd end) {
-  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
+  cancel_replacements();
   ended_ = true;
   end_ = end;
 }

@@ -189,13 +189,10 @@ void Agreement::decide(Clock::time_point now) {
     if (const auto wait = restarts_.on_failure(now, counts)) {
       not_before_ = now + *wait;
       starts_again_ = true;
-      return halt(fmt::format("{}; starting all again in {} ({})", line, format_duration(*wait),
-                              counts ? fmt::format("failure {}, at most {}", restarts_.count(), restarts_.most())
-                                     : std::string("a preemption, no failure")));
+      return halt(
+          fmt::format("{}; starting all again in {} ({})", line, format_duration(*wait), restarts_.describe(counts)));
     }
-    const std::string count = counted(static_cast<std::uint64_t>(restarts_.count()), "failure");
-    line += fmt::format("; {} in {} {} too many (--max-failures {})", count, format_duration(launch::Restarts::kWindow),
-                        restarts_.count() == 1 ? "is" : "are", restarts_.most());
+    line += "; " + restarts_.too_many();
   }
   halt(line);
 }

@@ -29,6 +29,33 @@ weights() { # FILE
   size=$(od -An -tu8 -N8 "$1" | tr -d ' ')
   tail -c +$((size + 9)) "$1" | sha256sum
 }
+# The training OF_ALL in one process, in undisturbed.
+undisturbed() { # STEPS
+  run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$1" \
+    --set train.checkpoint.dir=undisturbed </dev/null
+}
+# All of PIDS, which train OF_ALL in ck and may go on without each other, are asked to end: each hands over, and the last one saves;
+# CODE is another exit code that one may have (143: it has only just been started, and dies of SIGTERM). The weights are those of an
+# undisturbed run of as many steps, so that nothing depends on how many this machine makes meanwhile.
+ends_with_undisturbed_bits() { # [CODE]
+  local pid code saved=0 file steps
+  for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in "${PIDS[@]}"; do
+    LIMIT=60 ends "$pid"
+    code=0
+    wait "$pid" || code=$?
+    case $code in
+      0 | "${1:-0}") ;;
+      75) saved=1 ;;
+      *) echo "exit code $code" && cat ./*.talk && return 1 ;;
+    esac
+  done
+  [ "$saved" = 1 ]
+  file=$(jq -r .latest ck/index.json)
+  steps=$((10#$(tr -dc 0-9 <<<"$file")))
+  undisturbed "$steps"
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
+}
 # A program whose replicas keep statistics and counters of their own (synchronized on read), and train by them, in $1; its
 # last step has data for two of four replicas.
 statistics_program() { # DIRECTORY

@@ -47,28 +47,6 @@ members() {
 talks() { # I TEXT
   RUN=${PIDS[$1]} until_talk "worker:$1" "$2"
 }
-# All are asked to end; the last one saves, and has what an undisturbed run has after as many steps.
-ends_with_undisturbed_bits() {
-  local pid code saved=0 file steps
-  for pid in "${PIDS[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
-  for pid in "${PIDS[@]}"; do
-    code=0
-    LIMIT=60 ends "$pid"
-    wait "$pid" || code=$?
-    case $code in
-      0) ;;
-      75) saved=1 ;;
-      *) echo "exit code $code" && cat ./*.talk && return 1 ;;
-    esac
-  done
-  [ "$saved" = 1 ]
-  file=$(jq -r .latest ck/index.json)
-  steps=$((10#$(tr -dc 0-9 <<<"$file")))
-  run -0 --separate-stderr timeout 120 tfd-run "${OF_ALL[@]}" --strategy mirrored --set "train.steps=$steps" \
-    --set train.checkpoint.dir=undisturbed </dev/null
-  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
-}
-
 @test "partition: the larger side goes on, the smaller one waits, and comes back when the cable does" {
   hosts
   members

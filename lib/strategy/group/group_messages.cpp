@@ -2,7 +2,6 @@
 #include "group_messages.hpp"
 
 #include <cstring>
-#include <limits>
 
 namespace tfd::strategy {
 namespace {
@@ -71,15 +70,10 @@ class Reader {
     is_good_ = is_good_ && known.has_value();
     const tensor::DType dtype = known.value_or(tensor::DType::kF32);
     tensor::Shape shape;
-    std::size_t size = tensor::dtype_size(dtype);
-    for (std::uint32_t i = 0; i < rank; ++i) {
-      shape.push_back(number<std::int64_t>());
-      const auto dimension = static_cast<std::uint64_t>(shape.back());
-      is_good_ = is_good_ && shape.back() >= 0 &&
-                 (dimension == 0 || size <= std::numeric_limits<std::size_t>::max() / dimension);
-      size *= dimension;
-    }
-    const std::string_view bytes = take(is_good_ ? size : 0);
+    for (std::uint32_t i = 0; i < rank; ++i) shape.push_back(number<std::int64_t>());
+    const auto size = tensor::checked_byte_size(dtype, shape);
+    is_good_ = is_good_ && size.has_value();
+    const std::string_view bytes = take(size.value_or(0));
     if (!is_good_) return {};
     Tensor out = Tensor::uninitialized(dtype, std::move(shape));
     if (!bytes.empty()) std::memcpy(out.mutable_data(), bytes.data(), bytes.size());

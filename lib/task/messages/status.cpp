@@ -23,20 +23,6 @@ std::uint64_t resident_bytes() {
   return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-}  // namespace
-
-TaskStatus status_of_process(cluster::TaskId task, Clock::time_point started) {
-  TaskStatus out;
-  out.task = std::move(task);
-  out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started).count();
-  out.host = host_name();
-  out.pid = ::getpid();
-  out.memory_bytes = resident_bytes();
-  return out;
-}
-
-namespace {
-
 MembershipStatus take_membership(Reader& in) {
   MembershipStatus out;
   out.step = in.number<std::int64_t>();
@@ -52,6 +38,16 @@ MembershipStatus take_membership(Reader& in) {
 }
 
 }  // namespace
+
+TaskStatus status_of_process(cluster::TaskId task, Clock::time_point started) {
+  TaskStatus out;
+  out.task = std::move(task);
+  out.uptime_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started).count();
+  out.host = host_name();
+  out.pid = ::getpid();
+  out.memory_bytes = resident_bytes();
+  return out;
+}
 
 Message encode(const TaskStatus& status) {
   Writer out;

@@ -18,12 +18,10 @@ import models  # noqa: E402
 ROUNDS = 5
 
 
-def main():
-    name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+def measure(strategy, name, steps, rounds=ROUNDS, options=None):
+    """Steps/s, the median of the rounds, and the first 50 losses."""
     tf.experimental.numpy.experimental_enable_numpy_behavior()
-    strategy = tf.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(devices)])
+    replicas = strategy.num_replicas_in_sync
     model = models.all_models()[name]
     ops = models.TensorFlow()
     with strategy.scope():
@@ -31,14 +29,14 @@ def main():
         optimizer = tf.keras.optimizers.Adam(models.RATE, models.BETA1, models.BETA2, models.EPSILON)
         optimizer.build(list(parameters.values()))
     data = tf.data.Dataset.from_tensor_slices(tuple(model.fields.values()))
-    data = data.batch(model.batch * devices, drop_remainder=True).repeat().prefetch(2)
+    data = data.batch(model.batch * replicas, drop_remainder=True).repeat().prefetch(2).with_options(options or tf.data.Options())
     batches = iter(strategy.experimental_distribute_dataset(data))
 
     def one(*batch):
         with tf.GradientTape() as tape:
             loss = model.loss(ops, {name: tf.convert_to_tensor(v) for name, v in parameters.items()}, batch)
         gradients = tape.gradient(loss, list(parameters.values()))
-        optimizer.apply_gradients([(g / devices, v) for g, v in zip(gradients, parameters.values())])
+        optimizer.apply_gradients([(g / replicas, v) for g, v in zip(gradients, parameters.values())])
         return loss
 
     @tf.function
@@ -51,7 +49,14 @@ def main():
         return count / (time.perf_counter() - begun), losses
 
     _, first = go(50)
-    rate = statistics.median(go(steps)[0] for _ in range(ROUNDS))
+    return statistics.median(go(steps)[0] for _ in range(rounds)), first
+
+
+def main():
+    name, devices, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+    rate, first = measure(tf.distribute.MirroredStrategy([f"/cpu:{i}" for i in range(devices)]), name, steps)
     print(json.dumps({"peer": "tensorflow", "steps_per_s": rate, "losses": first}))
 
 

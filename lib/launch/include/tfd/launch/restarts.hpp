@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <string>
 
 #include "tfd/launch/backoff.hpp"
 #include "tfd/process/child.hpp"
@@ -28,7 +29,10 @@ class Restarts {
   std::optional<Duration> on_failure(Clock::time_point now, bool counts);
   /// Failures within the window that ends with the last one.
   int count() const { return static_cast<int>(failures_.size()); }
-  int most() const { return max_failures_; }
+  /// After a failure that is made good: "failure 1, at most 3".
+  std::string describe(bool counts) const;
+  /// After one that isn't: "4 failures in 10m are too many (--max-failures 3)".
+  std::string too_many() const;
 
  private:
   int max_failures_;

@@ -107,7 +107,7 @@ class TaskGroup {
   void replace(Task& task);
   bool is_done() const;
   void finish();
-  std::string describe_count(bool counts) const;
+  void cancel_replacements();
   void start_again_later(const std::string& failure, Duration wait, bool counts);
   Failure note(Task& task, const process::ExitStatus& status);
   void restart();
