@@ -25,11 +25,13 @@ std::int64_t rows_of(const data::Element& element) {
   return element.empty() || element.front().shape().empty() ? 0 : element.front().shape()[0];
 }
 
-/// "(x f32[-1,2], y s64[-1])".
+/// "(x f32[?,?], y s64[?])": what is the same for all workers, whose batches may differ in size.
 std::string describe(const data::ElementSpec& spec) {
   std::vector<std::string> fields;
-  for (const data::FieldSpec& field : spec)
-    fields.push_back(fmt::format("{} {}", field.name, format_spec(tensor::TensorSpec{field.dtype, field.shape})));
+  for (const data::FieldSpec& field : spec) {
+    const std::vector<std::string_view> dimensions(field.shape.size(), "?");
+    fields.push_back(fmt::format("{} {}[{}]", field.name, tensor::dtype_name(field.dtype), fmt::join(dimensions, ",")));
+  }
   return fmt::format("({})", fmt::join(fields, ", "));
 }
 

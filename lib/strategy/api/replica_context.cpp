@@ -49,31 +49,33 @@ Result<Tensor> only(Result<std::vector<Tensor>> merged) {
 
 }  // namespace
 
-Result<Tensor> ReplicaContext::all_reduce(program::Reduce how, const Tensor& value) {
+Result<Tensor> ReplicaContext::all_reduce(program::Reduce how, const Tensor& value, std::string_view name) {
   return only(
       meet("all_reduce", {value},
            [&](Strategy& in, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
              const auto each = of_each(all.front(), in.local_replicas());
-             return std::vector<DistributedValue>{TFD_TRY(in.group_->reduce(how, each, std::nullopt))};
+             return std::vector<DistributedValue>{TFD_TRY(in.group_->reduce(how, each, std::nullopt, name))};
            }));
 }
 
-Result<IndexedSlices> ReplicaContext::all_reduce(program::Reduce how, const IndexedSlices& value) {
+Result<IndexedSlices> ReplicaContext::all_reduce(program::Reduce how, const IndexedSlices& value,
+                                                 std::string_view name) {
   const tensor::Shape& shape = value.values.shape();
   if (shape.empty() || value.indices.shape() != tensor::Shape{shape.front()})
     return fail(Code::kInvalidArgument, "slices of {} have indices of {}, not one for each row",
                 format_spec(value.values.spec()), format_spec(value.indices.spec()));
-  IndexedSlices out{TFD_TRY(all_gather(value.values, 0)), TFD_TRY(all_gather(value.indices, 0)), value.dense_shape};
+  IndexedSlices out{TFD_TRY(all_gather(value.values, 0, name)), TFD_TRY(all_gather(value.indices, 0, name)),
+                    value.dense_shape};
   if (how == program::Reduce::kMean) out.values = TFD_TRY(variable::quotient(out.values, replicas_));
   return out;
 }
 
-Result<Tensor> ReplicaContext::all_gather(const Tensor& value, std::int64_t axis) {
+Result<Tensor> ReplicaContext::all_gather(const Tensor& value, std::int64_t axis, std::string_view name) {
   return only(
       meet("all_gather", {value},
            [&](Strategy& in, const std::vector<DistributedValue>& all) -> Result<std::vector<DistributedValue>> {
              const auto each = of_each(all.front(), in.local_replicas());
-             return std::vector<DistributedValue>{TFD_TRY(in.group_->gather(each, axis))};
+             return std::vector<DistributedValue>{TFD_TRY(in.group_->gather(each, axis, name))};
            }));
 }
 

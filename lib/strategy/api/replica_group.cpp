@@ -12,10 +12,11 @@ class LocalReplicas final : public ReplicaGroup {
  public:
   explicit LocalReplicas(int replicas) : ReplicaGroup({step::ReplicaRange::whole(replicas)}, 0) {}
 
-  Result<Tensor> reduce(program::Reduce how, const DistributedValue& value, const Axes& axes) override {
+  Result<Tensor> reduce(program::Reduce how, const DistributedValue& value, const Axes& axes,
+                        std::string_view) override {
     return strategy::reduce(how, value, axes, static_cast<std::size_t>(range().all));
   }
-  Result<Tensor> gather(const DistributedValue& value, std::int64_t axis) override {
+  Result<Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view) override {
     return strategy::gather(value, axis);
   }
 

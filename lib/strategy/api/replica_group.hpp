@@ -43,9 +43,10 @@ class ReplicaGroup {
 
   using Axes = std::optional<std::vector<std::int64_t>>;
   /// Reduces, and concatenates, the values of all replicas, of which `value` has this process's; as strategy::reduce()
-  /// and gather().
-  virtual Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value, const Axes& axes) = 0;
-  virtual Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) = 0;
+  /// and gather(). `name`: of the call, or empty.
+  virtual Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value, const Axes& axes,
+                                        std::string_view name) = 0;
+  virtual Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view name) = 0;
 
   // Variables, of which `now` has this process's copies.
   /// The chief's value.

@@ -273,16 +273,16 @@ Result<std::unique_ptr<LoadedProgram>> Strategy::load(const program::Program& pr
 }
 
 Result<Tensor> Strategy::reduce(program::Reduce how, const DistributedValue& value,
-                                const std::optional<std::vector<std::int64_t>>& axes) const {
+                                const std::optional<std::vector<std::int64_t>>& axes, std::string_view name) const {
   TFD_TRY(check_outside("reduce"));
   TFD_TRY(check_replicas(value));
-  return group_->reduce(how, value, axes);
+  return group_->reduce(how, value, axes, name);
 }
 
-Result<Tensor> Strategy::gather(const DistributedValue& value, std::int64_t axis) const {
+Result<Tensor> Strategy::gather(const DistributedValue& value, std::int64_t axis, std::string_view name) const {
   TFD_TRY(check_outside("gather"));
   TFD_TRY(check_replicas(value));
-  return group_->gather(value, axis);
+  return group_->gather(value, axis, name);
 }
 
 Result<DistributedValue> Strategy::experimental_distribute_values_from_function(

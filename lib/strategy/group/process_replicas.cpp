@@ -2,6 +2,7 @@
 #include "process_replicas.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "group_exchange.hpp"
@@ -33,6 +34,11 @@ std::string_view name_of_op(WriteOp op) {
   return op == WriteOp::kAssign ? "assign" : op == WriteOp::kAdd ? "assign_add" : "assign_sub";
 }
 
+/// "reduce 'loss'".
+std::string named(std::string_view what, std::string_view name) {
+  return name.empty() ? std::string(what) : fmt::format("{} '{}'", what, name);
+}
+
 class ProcessReplicas final : public ReplicaGroup {
  public:
   /// `group`: null of a process that is alone.
@@ -46,8 +52,8 @@ class ProcessReplicas final : public ReplicaGroup {
         is_exact_(compat == Compat::kTensorflow),
         timeout_(timeout) {}
 
-  Result<Tensor> reduce(Reduce how, const DistributedValue& value, const Axes& axes) override;
-  Result<Tensor> gather(const DistributedValue& value, std::int64_t axis) override;
+  Result<Tensor> reduce(Reduce how, const DistributedValue& value, const Axes& axes, std::string_view name) override;
+  Result<Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view name) override;
   Result<Tensor> initial(std::string_view variable, const Tensor& own) override {
     return chiefs(fmt::format("{}: initial value", variable), own);
   }
@@ -85,8 +91,8 @@ class ProcessReplicas final : public ReplicaGroup {
   Result<std::vector<Tensor>> of_all(const std::string& name, const std::vector<Tensor>& own);
   Result<Tensor> combine(const std::string& what, Aggregation how, std::vector<Tensor> own);
   Result<Tensor> chiefs(const std::string& what, const Tensor& own);
-  Result<Tensor> reduce_same(Reduce how, const DistributedValue& value);
-  Result<Tensor> reduce_over(Reduce how, const DistributedValue& value, const std::vector<std::int64_t>& axes);
+  Result<Tensor> reduce_over(Reduce how, const DistributedValue& value, const std::vector<std::int64_t>& axes,
+                             const std::string& call);
   Result<Tensor> constant(const std::string& what, Aggregation how, const Tensor& value);
 
   std::unique_ptr<task::Group> group_;
@@ -219,7 +225,9 @@ Result<Tensor> ProcessReplicas::constant(const std::string& what, Aggregation ho
 
 // ---- values
 
-Result<Tensor> ProcessReplicas::reduce(Reduce how, const DistributedValue& stated, const Axes& axes) {
+Result<Tensor> ProcessReplicas::reduce(Reduce how, const DistributedValue& stated, const Axes& axes,
+                                       std::string_view name) {
+  const std::string call = named("reduce", name);
   const DistributedValue value = of_replicas(stated);
   const DType dtype = value.components().front().dtype();
   const bool is_float = tensor::is_floating(dtype);
@@ -228,7 +236,7 @@ Result<Tensor> ProcessReplicas::reduce(Reduce how, const DistributedValue& state
                    fmt::format("the mean of {} would be a fraction: cast the values to f32 or f64 first",
                                tensor::dtype_name(dtype)),
                    {}});
-  if (axes) return reduce_over(how, value, *axes);
+  if (axes) return reduce_over(how, value, *axes, call);
   if (value.is_mirrored() && how == Reduce::kMean) return value.components().front();
   if (value.is_mirrored())
     return refuse({Code::kInvalidArgument,
@@ -236,14 +244,14 @@ Result<Tensor> ProcessReplicas::reduce(Reduce how, const DistributedValue& state
                                counted(static_cast<std::uint64_t>(range().all), "replica")),
                    {}});
   const Aggregation as = how == Reduce::kMean ? Aggregation::kMean : Aggregation::kSum;
-  if (value.is_plain()) return constant("reduce", as, value.components().front());
-  if (is_float || how == Reduce::kSum) return combine("reduce", as, value.components());
-  return variable::quotient(TFD_TRY(combine("reduce to a mean", Aggregation::kSum, value.components())), range().all);
+  if (value.is_plain()) return constant(call, as, value.components().front());
+  if (is_float || how == Reduce::kSum) return combine(call, as, value.components());
+  return variable::quotient(TFD_TRY(combine(call + " to a mean", Aggregation::kSum, value.components())), range().all);
 }
 
 /// Each replica reduces over the axes first; a mean is weighted by numbers of elements.
 Result<Tensor> ProcessReplicas::reduce_over(Reduce how, const DistributedValue& value,
-                                            const std::vector<std::int64_t>& axes) {
+                                            const std::vector<std::int64_t>& axes, const std::string& call) {
   std::vector<Tensor> sums;
   std::int64_t count = 0;
   for (int i = 0; i < range().count; ++i) {
@@ -255,7 +263,7 @@ Result<Tensor> ProcessReplicas::reduce_over(Reduce how, const DistributedValue& 
     count += elements;
     sums.push_back(TFD_TRY(told(variable::sum_over(one, axes))));
   }
-  const std::string what = fmt::format("reduce over axes [{}]", fmt::join(axes, ", "));
+  const std::string what = fmt::format("{} over axes [{}]", call, fmt::join(axes, ", "));
   if (how == Reduce::kSum) return combine(what, Aggregation::kSum, std::move(sums));
   const Tensor total = TFD_TRY(combine(what + " to a mean", Aggregation::kSum, std::move(sums)));
   std::vector<Tensor> counts(static_cast<std::size_t>(range().count), Tensor::scalar(DType::kS64, std::int64_t{0}));
@@ -266,7 +274,7 @@ Result<Tensor> ProcessReplicas::reduce_over(Reduce how, const DistributedValue& 
 
 // Shapes differ, so they go first, with the values themselves where these are small: what is wrong with them is found
 // from the same shapes, and said alike, in all.
-Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int64_t axis) {
+Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int64_t axis, std::string_view call) {
   const DistributedValue value = of_replicas(stated);
   const std::vector<Tensor>& own = value.components();
   if (!value.is_plain() && !value.is_mirrored() && static_cast<int>(own.size()) != range().count)
@@ -275,7 +283,7 @@ Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int6
                                counted(static_cast<std::uint64_t>(range().count), "replica")),
                    {}});
   if (value.is_mirrored() || (value.is_plain() && !adds_workers())) return own.front();
-  const std::string name = fmt::format("gather along axis {}", axis);
+  const std::string name = fmt::format("{} along axis {}", named("gather", call), axis);
   auto heads = TFD_TRY(all_gather(name, pack(own), kMostPacked));
   std::vector<Packed> packed;
   std::size_t most = 0;
@@ -293,8 +301,9 @@ Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int6
   std::vector<Tensor> all;
   for (const Packed& one : packed)
     for (const Tensor& tensor : one.values()) all.push_back(tensor);
-  const bool is_number = tensor::dtype_size(all.front().dtype()) >= 4 || all.front().dtype() == DType::kF16;
-  if (is_exact_ && !is_number)
+  constexpr std::array kGathered{DType::kF16, DType::kF32, DType::kF64, DType::kS32, DType::kS64};
+  const bool is_gathered = std::ranges::find(kGathered, all.front().dtype()) != kGathered.end();
+  if (is_exact_ && !is_gathered)
     return fail(Code::kInvalidArgument, "{}: only f16, f32, f64, s32 and s64 are gathered, not {}", name,
                 tensor::dtype_name(all.front().dtype()));
   return strategy::gather(DistributedValue::per_replica(std::move(all)), axis);

@@ -174,6 +174,15 @@ TEST_CASE("group data: of a dataset function each worker takes its own elements,
   const auto none = steps_of_workers({.replicas = {1, 1}}, [](Strategy& on, std::size_t rank) {
     return on.distribute_datasets_from_function([rank](const InputContext&) { return numbers(rank == 0 ? 0 : 3, 2); });
   });
+  // Batches of fixed sizes, which are other ones on each worker.
+  const auto fixed = steps_of_workers({.replicas = {1, 1}}, [](Strategy& on, std::size_t rank) {
+    return on.distribute_datasets_from_function([rank](const InputContext&) {
+      const std::string plan =
+          fmt::format(R"([{{"range": 6}}, {{"batch": {{"size": {}, "drop_remainder": true}}}}])", 2 + rank);
+      return data::instantiate(group_plan(plan), {});
+    });
+  });
+  CHECK(fixed == parsed({"[[[0,1]], [[2,3]], [[4,5]]]", "[[[0,1,2]], [[3,4,5]], [[]]]"}));
   CHECK(none == parsed({"[[[]], [[]]]", "[[[0,1]], [[2]]]"}));
 }
 

@@ -192,6 +192,14 @@ TEST_CASE("group strategy: calls that differ are one error, the same in all, whi
         }) ==
         "worker:0 makes broadcast \"variable 'a': initial value, f32[2]\", worker:1 makes broadcast \"variable 'a': "
         "initial value, f32[3]\"");
+  // Two that are alike, in another order, are told apart by their names.
+  CHECK(both([&](Strategy& on, std::size_t rank) {
+          const auto ran = on.run([&](ReplicaContext& replica, const Tensors&) -> Result<Tensors> {
+            const char* const first = rank == 0 ? "loss" : "accuracy";
+            return Tensors{TFD_TRY(replica.all_reduce(program::Reduce::kSum, floats(1), first))};
+          });
+          return error_of(ran);
+        }) == "worker:0 makes all_reduce \"reduce 'loss', sum\", worker:1 makes all_reduce \"reduce 'accuracy', sum\"");
   // One fails alone, while the other waits for it; it learns that at its next call.
   CHECK(both([&](Strategy& on, std::size_t rank) {
           const auto ran = on.run([&](ReplicaContext& replica, const Tensors&) -> Result<Tensors> {

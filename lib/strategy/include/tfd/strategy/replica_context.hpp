@@ -38,13 +38,14 @@ class ReplicaContext {
   /// Calls the first one's function once all replicas of this process have arrived, with their values.
   /// kFailedPrecondition outside of this replica; errors of the function.
   Result<std::vector<tensor::Tensor>> merge_call(const MergeFunction& merge, std::vector<tensor::Tensor> args = {});
-  /// Sums or averages all replicas' values, element by element. Errors as reduce().
-  Result<tensor::Tensor> all_reduce(program::Reduce how, const tensor::Tensor& value);
+  /// Sums or averages all replicas' values, element by element. `name`: of the call, as in Strategy::reduce(). Errors
+  /// as reduce().
+  Result<tensor::Tensor> all_reduce(program::Reduce how, const tensor::Tensor& value, std::string_view name = {});
   /// Concatenates all replicas' slices, in their order; nothing is added up. A mean divides the values by the number of
   /// replicas. Errors as gather(); kInvalidArgument: other numbers of indices than of rows. Source: 2.21, all_reduce.
-  Result<IndexedSlices> all_reduce(program::Reduce how, const IndexedSlices& value);
+  Result<IndexedSlices> all_reduce(program::Reduce how, const IndexedSlices& value, std::string_view name = {});
   /// Concatenates all replicas' values. Errors as gather().
-  Result<tensor::Tensor> all_gather(const tensor::Tensor& value, std::int64_t axis);
+  Result<tensor::Tensor> all_gather(const tensor::Tensor& value, std::int64_t axis, std::string_view name = {});
 
  private:
   Result<std::vector<tensor::Tensor>> meet(std::string_view what, std::vector<tensor::Tensor> values,

@@ -19,10 +19,12 @@
 // Several processes, each a task of the cluster, run the same program: {.kind = &kMultiWorkerMirroredKind,
 // .cluster_resolver = config}. Replicas are counted through, by rank; what is reduced, read and written together is the
 // same in all of them, and sums have the same bits whoever has which replicas. All make the same calls in the same
-// order: creating, reading and writing variables, reduce() and gather(), iterating datasets. One that differs is an
-// error of all that names both, kInvalidArgument; a process that is gone is kUnavailable, with its name; after either
-// every such call fails. What fails alike in all, they go on after. By default a variable's write outside of replicas
-// has the chief's value; CommunicationOptions says how long a process waits for the others.
+// order: creating, reading and writing variables, reduce() and gather(), iterating datasets. They are matched by what
+// they do, to values of which dtype and shape, and by the name of the variable, or of the call, if it states one: so a
+// program that may make two alike in either order names them. One that differs is an error of all that names both,
+// kInvalidArgument; a process that is gone is kUnavailable, with its name; after either every such call fails. What
+// fails alike in all, they go on after. By default a variable's write outside of replicas has the chief's value;
+// CommunicationOptions says how long a process waits for the others.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -159,12 +161,13 @@ class Strategy {
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
   /// Reduces a value of all replicas, of which `value` has this process's, as strategy::reduce() and gather(). Of
-  /// several processes the mean of integers is kInvalidArgument, unless StrategyOptions::compat. A value with fewer
-  /// components than replicas, which run() of a LoadedProgram returns if the others had no data, is combined over
-  /// those; one with more is kInvalidArgument.
+  /// several processes `name` tells calls apart that are otherwise alike, and the mean of integers is kInvalidArgument,
+  /// unless StrategyOptions::compat. A value with fewer components than replicas, which run() of a LoadedProgram
+  /// returns if the others had no data, is combined over those; one with more is kInvalidArgument.
   Result<tensor::Tensor> reduce(program::Reduce how, const DistributedValue& value,
-                                const std::optional<std::vector<std::int64_t>>& axes = std::nullopt) const;
-  Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis) const;
+                                const std::optional<std::vector<std::int64_t>>& axes = std::nullopt,
+                                std::string_view name = {}) const;
+  Result<tensor::Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view name = {}) const;
   /// Makes a value with a component for each replica of this process.
   Result<DistributedValue> experimental_distribute_values_from_function(
       const std::function<Result<tensor::Tensor>(const ValueContext&)>& value_fn) const;
