@@ -64,6 +64,42 @@ compat() { # N ARGS…
   [ "$(newest_numbers ck where 13q | xargs)" = "500 0 502 0 700 0 702 0 900 0 902 0 0" ]
 }
 
+@test "multi-worker: --compat tensorflow adds gradients up in the order of TensorFlow's ring" {
+  cat >order.mlir <<'MLIR'
+module @order {
+  func.func public @main(%w: tensor<30xf32>, %v: tensor<10xf32>, %replica: tensor<i64>, %x: tensor<1xi64>) -> (tensor<f32>, tensor<30xf32>, tensor<10xf32>) {
+    %loss = stablehlo.constant dense<0.0> : tensor<f32>
+    %large = stablehlo.constant dense<1.0e8> : tensor<f32>
+    %least = stablehlo.constant dense<-1.0e8> : tensor<f32>
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %zero = stablehlo.constant dense<0> : tensor<i64>
+    %second = stablehlo.constant dense<1> : tensor<i64>
+    %is_first = stablehlo.compare EQ, %replica, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %is_second = stablehlo.compare EQ, %replica, %second : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    %rest = stablehlo.select %is_second, %least, %one : tensor<i1>, tensor<f32>
+    %own = stablehlo.select %is_first, %large, %rest : tensor<i1>, tensor<f32>
+    %gw = stablehlo.broadcast_in_dim %own, dims = [] : (tensor<f32>) -> tensor<30xf32>
+    %gv = stablehlo.broadcast_in_dim %own, dims = [] : (tensor<f32>) -> tensor<10xf32>
+    return %loss, %gw, %gv : tensor<f32>, tensor<30xf32>, tensor<10xf32>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"w": {"shape": [30], "dtype": "f32", "init": {"zeros": {}}}, "v": {"shape": [10], "dtype": "f32", "init": {"zeros": {}}}},
+ "optimizer": {"sgd": {"learning_rate": 1}},
+ "datasets": {"train": [{"range": 3}, {"batch": {"size": 3}}]},
+ "functions": {"order": {"module": "order.mlir", "inputs": [{"variables": "*"}, "replica_id", {"dataset": "train"}],
+                         "outputs": [{"metric": "loss"}, {"gradient": "w", "reduce": "sum"}, {"gradient": "v", "reduce": "sum"}]}},
+ "train": {"function": "order", "epochs": 1, "replicas": "split", "checkpoint": {"dir": "ck"}}}
+JSON
+  compat 3 program.json --replicas 3
+  group_ends 0
+  # v comes before w. In the first 16 elements of all 40 it is (1e8 - 1e8) + 1; in the others (-1e8 + 1) + 1e8, (1 + 1e8) - 1e8.
+  [ "$(newest_numbers ck v 10f w 30f | sort | uniq -c | xargs)" = "16 -1 24 0" ] || { newest_numbers ck v 10f w 30f | xargs && false; }
+  [ "$(newest_numbers ck w 8f | xargs)" = "-1 -1 -1 -1 -1 -1 0 0" ]
+}
+
 @test "multi-worker: --compat tensorflow goes on from a checkpoint with the same elements" {
   local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 2)
   compat 2 "${args[@]}" --set train.steps=10 --set train.checkpoint.dir=ck

@@ -5,6 +5,8 @@
 #include <future>
 #include <numeric>
 
+#include "tfd/tensor/tree_sum.hpp"
+
 namespace tfd::strategy {
 namespace {
 
@@ -65,6 +67,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   TFD_TRY(add_programs());
   state_.clear();  // so that old and new state don't coexist
   kept_.clear();
+  if (options_.tensorflow_workers > 0) ring_ = RingOrder(program_);
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
   const bool has_own = std::ranges::any_of(layout_.packs, [](const Pack& one) { return one.use.is_own; });
   if (has_own && (options_.tensorflow_workers > 0 || !has_device_each))
@@ -194,40 +197,51 @@ Result<step::ReplicaSum> DeviceSteps::sum_of(const Pack& pack, const step::Repli
 // What a replica assigns to its own copies is the sum of its value alone, so all get it in the same exchange.
 Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
                                                  const step::ReplicaWeights& weights) const {
+  struct How {
+    bool is_each = false;      // changes of every replica by themselves, not their sum
+    std::int64_t divisor = 1;  // of a sum that is made of them
+  };
+  std::vector<How> hows;
   std::vector<step::ReplicaSum> sums;
   const auto add = [&](step::ReplicaSum sum, std::size_t c) {
     for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : replica[c]);
     sums.push_back(std::move(sum));
   };
+  const auto is_sent = [&](const Pack& pack, std::size_t replica) {
+    return weights[replica] != step::kNoData && source_of(pack, replica) == replica;
+  };
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const Pack& pack = layout_.packs[changing_[c]];
+    How& how = hows.emplace_back(How{.is_each = pack.use.is_own && !kept_.empty()});
     if (!pack.use.is_own) {
-      add(TFD_TRY(sum_of(pack, weights)), c);
-      for (auto& replica : changes)
-        if (!replica.empty()) replica[c] = {};
-      continue;
+      step::ReplicaSum sum = TFD_TRY(sum_of(pack, weights));
+      how = {pack.use.update != nullptr && options_.tensorflow_workers > 0 && sum.scales.empty(), sum.divisor};
+      if (!how.is_each) add(std::move(sum), c);
     }
-    if (kept_.empty()) continue;
     const std::string& name = program_.variables[pack.variables.front()].name;
-    for (std::size_t replica = 0; replica < weights.size(); ++replica) {
-      if (weights[replica] == step::kNoData || source_of(pack, replica) != replica) continue;
+    for (std::size_t replica = 0; how.is_each && replica < weights.size(); ++replica) {
+      if (!is_sent(pack, replica)) continue;
       step::ReplicaSum sum{fmt::format("{} of replica {}", name, replica), pack.spec,
                            std::vector<bool>(weights.size())};
       sum.takes_part[replica] = true;
       add(std::move(sum), c);
     }
+    for (auto& replica : changes)  // so that each is one sum's alone
+      if (!replica.empty()) replica[c] = {};
   }
   auto reduced = TFD_TRY(exchange_->reduce(number, std::move(sums)));
   Reduced out;
   auto next = reduced.begin();
-  for (const std::size_t p : changing_) {
-    const bool is_own = layout_.packs[p].use.is_own;
-    out.shared.push_back(is_own ? Tensor() : std::move(*next++));
+  for (std::size_t c = 0; c < changing_.size(); ++c) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    Tensor& shared = out.shared.emplace_back();
     auto& own = out.own.emplace_back();
-    for (std::size_t replica = 0; is_own && !kept_.empty() && replica < weights.size(); ++replica)
-      own.push_back(weights[replica] == step::kNoData || source_of(layout_.packs[p], replica) != replica
-                        ? Tensor()
-                        : std::move(*next++));
+    if (!pack.use.is_own && !hows[c].is_each) shared = std::move(*next++);
+    for (std::size_t replica = 0; hows[c].is_each && replica < weights.size(); ++replica)
+      own.push_back(is_sent(pack, replica) ? std::move(*next++) : Tensor());
+    if (pack.use.is_own || !hows[c].is_each) continue;
+    shared = tensor::divide_sum(TFD_TRY(ring_.sum(program_, pack, own)), hows[c].divisor, pack.spec.dtype);
+    own.clear();
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include "device_layout.hpp"
 #include "device_state.hpp"
 #include "kept_copies.hpp"
+#include "ring_order.hpp"
 #include "tfd/base/lazy.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/function/replica_engine.hpp"
@@ -175,6 +176,7 @@ class DeviceSteps {
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one
   std::vector<std::size_t> donated_;                    // indices of donated arguments of updates
   std::vector<ReplicaState> state_;                     // by device
+  RingOrder ring_;                                      // of gradients, as TensorFlow's
   KeptCopies kept_;                                     // copies that aren't in it, where a device is no replica's own
   step::ReplicaThreads threads_;
 };

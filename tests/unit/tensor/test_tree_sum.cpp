@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tfd/tensor/ring_sum.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 #include <doctest/doctest.h>
@@ -147,4 +148,25 @@ TEST_CASE("what can't be added is refused") {
   const std::vector<Tensor> differ{Tensor::scalar(DType::kF32, 1.0F), Tensor(), Tensor::scalar(DType::kF64, 1.0)};
   CHECK(tensor::tree_sum(differ, DType::kF32).error().message ==
         "the replicas' values differ: replica 0 has f32[], replica 2 has f64[]");
+}
+
+// Chunks of 40 elements for three replicas have 16 elements, since 14 are 56 bytes, and the last one 8.
+TEST_CASE("a ring's sum begins each chunk at another replica") {
+  const auto all = [](float value) {
+    Tensor out = Tensor::uninitialized(DType::kF32, {40});
+    std::ranges::fill(std::span(out.mutable_as<float>(), 40), value);
+    return out;
+  };
+  const std::vector<Tensor> values{all(1e8F), all(-1e8F), all(1)};
+  const Tensor sum = tensor::ring_sum(values, 0, 40).value();
+  for (std::size_t i = 0; i < 40; ++i) CHECK(sum.as<float>()[i] == (i < 16 ? 1.0F : 0.0F));
+  // The same elements as the second half of 80: chunks of 32, so that these are in the second and the third.
+  const Tensor later = tensor::ring_sum(values, 40, 80).value();
+  for (const float one : later.as<float>()) CHECK(one == 0.0F);
+  const std::vector<Tensor> two{values[0], Tensor(), values[2]};
+  CHECK(tensor::ring_sum(two, 0, 40).value().as<float>()[39] == 1e8F);
+  CHECK(tensor::ring_chunk(0, 3, DType::kF32) == 0);
+  CHECK(tensor::ring_sum(std::vector<Tensor>(3), 0, 40).error().message == "no replica has a value");
+  const std::vector<Tensor> differ{values[0], Tensor::scalar(DType::kF32, 1.0F)};
+  CHECK(tensor::ring_sum(differ, 0, 40).error().message == "f32[40] and f32[] can't be added");
 }
