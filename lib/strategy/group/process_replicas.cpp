@@ -8,9 +8,9 @@
 #include "group_exchange.hpp"
 #include "group_place.hpp"
 #include "packed.hpp"
-#include "ring_sum.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/task/group.hpp"
+#include "tfd/tensor/ring_sum.hpp"
 #include "tfd/variable/reduction.hpp"
 
 namespace tfd::strategy {
@@ -169,7 +169,7 @@ Result<Tensor> ProcessReplicas::combine(const std::string& what, Aggregation how
   const std::int64_t divisor = how == Aggregation::kMean ? range().all : 1;
   if (is_exact_) {
     const auto all = TFD_TRY(of_all(name, own));
-    const Tensor sum = TFD_TRY(ring_sum(all));
+    const Tensor sum = TFD_TRY(tensor::ring_sum(all, 0, all.front().size()));
     return divisor == 1 ? sum : variable::quotient(sum, divisor);
   }
   TFD_TRY(settle());
@@ -213,7 +213,7 @@ Result<Tensor> ProcessReplicas::constant(const std::string& what, Aggregation ho
       all.push_back(Tensor::uninitialized(value.dtype(), value.shape()));
       if (!text.empty()) std::memcpy(all.back().mutable_data(), text.data(), text.size());
     }
-    const Tensor sum = TFD_TRY(ring_sum(all));
+    const Tensor sum = TFD_TRY(tensor::ring_sum(all, 0, all.front().size()));
     return is_sum ? sum : variable::quotient(sum, workers());
   }
   if (is_sum && range().all > 1)
