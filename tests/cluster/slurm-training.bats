@@ -145,8 +145,9 @@ SCRIPT
 
 @test "srun tfd-launch: one on each node, which meet by the step; the tasks of all are one group" {
   cd "$OUT"
-  run -0 --separate-stderr step -N2 --ntasks-per-node=1 tfd-launch -n 2 --cluster slurm --insecure -- \
+  run --separate-stderr step -N2 --ntasks-per-node=1 tfd-launch -n 2 --cluster slurm --insecure --join 40s -- \
     sh -c 'echo "$RANK/$WORLD_SIZE $LOCAL_RANK $GROUP_RANK $MASTER_ADDR"'
+  [ "$status" = 0 ] || { echo "exit code $status"; echo "$output"; echo "$stderr"; squeue; sinfo; return 1; }
   [ "$(sort <<<"$output")" = 'worker:0: 0/4 0 0 n1
 worker:1: 1/4 1 0 n1
 worker:2: 2/4 0 1 n1
