@@ -290,7 +290,8 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                                                                    : 0,
                                                      .tpu = found.plan,
                                                      .step = step_mode(a),
-                                                     .compat = compat_of(a)}));
+                                                     .compat = compat_of(a),
+                                                     .follows_members = a.follows_members()}));
   const strategy::RunnerRole& role = runner->role();
   if (a.common.check) {
     TFD_TRY(training::check_memory(program, config, io));
@@ -323,7 +324,8 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                     .elements_per_step = elements,
                                     .make_engine = [&] { return make_engine(io.env, devices, io.log); },
                                     .command_environment = io.env};
-  if (place.workers > 1) {  // each has data of its own: an epoch ends with those of all
+  // Each has data of its own, or steps take as many elements as there are replicas: an epoch ends with the data of all.
+  if (place.workers > 1 || (a.follows_members() && !config.cluster.empty())) {
     const std::int64_t passes = std::exchange(program.train->epochs, std::nullopt).value_or(1);
     return train(a, {std::move(program)}, passes, config, devices, *runner, io);
   }

@@ -4,6 +4,7 @@ complete -c tfd-run -l jobs -x -d 'The jobs of the tasks that Slurm or MPI start
 complete -c tfd-run -l task -x -d 'Which task this is, if the spec doesn\'t say'
 complete -c tfd-run -l strategy -x -a 'parameter-server multi-worker-mirrored one-device mirrored central-storage tpu' -d 'The distribution strategy'
 complete -c tfd-run -l replicas -x -d 'Replicas of this worker, each on a device of its own, reduced to one update a step; with --strategy multi-worker-mirrored those of the training, which the workers share'
+complete -c tfd-run -l batch -x -a 'global per-replica' -d 'With --strategy multi-worker-mirrored: whose batch stays the same as workers leave and come, that of all replicas, or of each, of which there is one for each device then'
 complete -c tfd-run -l devices -x -d 'Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1'
 complete -c tfd-run -l step -x -a 'fused threads' -d 'A step on the devices is one module for all of them, or a thread for each device, and a sum on the host'
 complete -c tfd-run -l topology -x -d 'With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the name of a system that isn\'t here, such as v4:2x2x4'

@@ -40,7 +40,7 @@ Result<Duration> parse_time(const Node& node) {
 }
 
 Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
-  TFD_TRY(node.expect_object({"dir", "every", "keep", "keep_best", "resume"}));
+  TFD_TRY(node.expect_object({"dir", "every", "keep", "keep_best", "on", "resume"}));
   CheckpointDef checkpoint;
   const std::filesystem::path stated = TFD_TRY(TFD_TRY(node.member("dir")).text());
   const auto path =
@@ -64,6 +64,11 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
     if (!automatic && !(resume->is_bool() && !TFD_TRY(resume->boolean())))
       return resume->fail("must be \"auto\" or false");
     checkpoint.resume = automatic;
+  }
+  if (const auto on = node.find("on")) {
+    const std::string who = on->is_text() ? TFD_TRY(on->text()) : std::string();
+    if (who != "chief" && who != "hosts") return on->fail("must be \"chief\" or \"hosts\"");
+    checkpoint.on = who == "hosts" ? CheckpointsOn::kHosts : CheckpointsOn::kChief;
   }
   return checkpoint;
 }

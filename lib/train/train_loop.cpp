@@ -376,6 +376,7 @@ Result<void> TrainLoop::save() {
   if (!checkpoints_.are_saved()) return {};
   TFD_TRY(await_saved());
   variable::Checkpoint checkpoint = TFD_TRY(take_checkpoint());
+  TFD_TRY(driver_.save_elsewhere(checkpoint));
   saved_from_ = checkpoint.step;
   checkpoints_.begin_saving(std::move(checkpoint));
   return {};

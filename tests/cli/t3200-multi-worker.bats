@@ -143,6 +143,10 @@ teardown() { run_teardown; }
   group_of 2
   run -65 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --cluster cluster.json </dev/null
   [[ $stderr == *'which task of the cluster'* ]]
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --batch per-replica </dev/null
+  [[ $stderr == *'--batch is for --strategy multi-worker-mirrored'* ]]
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --batch per-replica --replicas 2 </dev/null
+  [[ $stderr == *'--batch per-replica and --replicas exclude each other: there is one for each device'* ]]
   run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --collectives shm </dev/null
   [[ $stderr == *'--collectives is for --strategy multi-worker-mirrored'* ]]
   jq '.cluster.worker[1] = "10.1.2.3:4000"' cluster.json >far.json

@@ -128,7 +128,7 @@ SCRIPT
 #!/bin/bash
 # One task of the step; task 2 is killed once, and started again by its own script.
 line=(tfd-run digits/program.json --strategy multi-worker-mirrored --cluster slurm --insecure --workers 1:3 --set train.checkpoint.dir=ck
-  --set train.log_every=100 --set train.steps=20000)
+  --set train.log_every=100 --set train.steps=10000000)
 [ "$SLURM_PROCID" = 2 ] || exec "${line[@]}"
 "${line[@]}" &
 until grep -q '"step":500' events 2>/dev/null; do sleep 0.1; done
@@ -137,10 +137,16 @@ wait $!
 exec "${line[@]}"
 SCRIPT
   chmod +x task
-  run -0 --separate-stderr step -n3 bash -c './task >>events 2>>talk'
-  grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$' talk
-  grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$' talk
-  jq -es 'any(.[]; .event == "end" and .reason == "done" and .step == 20000)' <(grep -a '^{.*}$' events)
+  local srun job
+  touch talk
+  step -n3 -J elastic bash -c 'exec ./task >>events 2>>talk' 3>&- &
+  srun=$!
+  until_true grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$' talk
+  until_true grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$' talk
+  job=$(job_of elastic)
+  scancel --signal=TERM "$job"
+  srun_ends "$srun" 75
+  jq -es 'any(.[]; .event == "end" and .reason == "interrupted")' <(grep -a '^{.*}$' events)
 }
 
 @test "srun tfd-launch: one on each node, which meet by the step; the tasks of all are one group" {

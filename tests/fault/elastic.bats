@@ -115,6 +115,19 @@ reaches() { # I STEP
   ends_with_undisturbed_bits 143
 }
 
+@test "elastic: with --batch per-replica there are as many replicas as workers, and each element is still taken once an epoch" {
+  statistics_program statistics
+  run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --no-prefix -- \
+    tfd-run statistics/program.json --strategy multi-worker-mirrored --batch per-replica --key-file none --set train.checkpoint.dir=ck \
+    --set train.epochs=60
+  [[ $stderr == *'generation 2 goes on at step '*': worker:0, worker:2; without worker:1'* ]]
+  # What each replica has seen isn't lost where there are fewer, and counted once where there are more.
+  [ "$(newest_numbers ck seen i)" = 60000 ]
+  local last
+  last=$(jq -s 'map(select(.event == "end"))[0].step' <<<"$output")
+  [ "$last" -ge 5000 ] && [ "$last" -le 7500 ] # 15 000 elements, 3 or 2 a step
+}
+
 @test "elastic: tfd-launch starts again only who died; the weights are an undisturbed run's" {
   run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --fault 'kill worker:0 at step 2500' \
     --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none \

@@ -21,6 +21,7 @@ struct Asked {
   const strategy::Kind* kind = nullptr;  // the kind of `strategy`; null: not stated
   int replicas = 0;                      // 0: not said
   std::string devices;                   // of the replicas
+  std::string batch;                     // value of --batch; empty: global
   std::string step;                      // value of --step; empty: chosen by the platform
   TpuOptions tpu;
   std::string function;
@@ -41,6 +42,7 @@ struct Asked {
 
   bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host; }
   bool has_group() const { return kind == &strategy::kMultiWorkerMirroredKind; }
+  bool follows_members() const { return batch == "per-replica"; }
   bool has_topology() const { return kind != nullptr && kind->has_topology; }
 };
 

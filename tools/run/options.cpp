@@ -38,6 +38,14 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "1",
        .least = 1,
        .most = 1024},
+      {.names = "--batch",
+       .placeholder = "OF",
+       .help =
+           "With --strategy multi-worker-mirrored: whose batch stays the same as workers leave and come, that of all "
+           "replicas, or of each, of which there is one for each device then",
+       .target = &a.batch,
+       .choices = {"global", "per-replica"},
+       .shown_default = "global"},
       {.names = "--devices",
        .placeholder = "N|LIST",
        .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
@@ -196,6 +204,10 @@ Result<void> check_options(const Asked& a) {
   if (a.is_of_one_host() && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
     return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
                 a.strategy);
+  if (a.follows_members() && !a.has_group())
+    return fail(Code::kUsage, "--batch is for --strategy multi-worker-mirrored");
+  if (a.follows_members() && a.replicas > 0)
+    return fail(Code::kUsage, "--batch per-replica and --replicas exclude each other: there is one for each device");
   if (a.collectives != "auto" && !a.has_group())
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
   if (!a.workers.empty() && !a.has_group())

@@ -16,7 +16,18 @@
 namespace tfd::strategy {
 
 /// What all members do next, as the chief decided.
-enum class GroupAct : std::uint8_t { kStep, kTell, kEvaluate, kUseAverages, kLoad, kVerify, kRegroup, kHandOver, kEnd };
+enum class GroupAct : std::uint8_t {
+  kStep,
+  kTell,
+  kEvaluate,
+  kUseAverages,
+  kLoad,
+  kVerify,
+  kSave,
+  kRegroup,
+  kHandOver,
+  kEnd
+};
 
 /// What a member says before anything is done. The chief's act counts.
 struct Notice {

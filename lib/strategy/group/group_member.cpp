@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -156,16 +157,20 @@ Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const t
   return out;
 }
 
+int GroupMember::devices_of_all() const {
+  const auto devices = group_->devices();
+  return std::accumulate(devices.begin(), devices.end(), 0);
+}
+
 /// Returns as many as are stated, else as in the chief's checkpoint, else one for each device.
 int GroupMember::replicas_of_new_training(int known) const {
+  if (options_.follows_members) return devices_of_all();
   int replicas = options_.replicas;
   if (replicas != 0 && known != 0 && replicas != known && is_chief())
     options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
                                replicas, known);
   if (replicas == 0) replicas = known;
-  if (replicas == 0)
-    for (const int devices : group_->devices()) replicas += devices;
-  return replicas;
+  return replicas != 0 ? replicas : devices_of_all();
 }
 
 Result<void> GroupMember::share(int replicas, const std::string& whose) {
@@ -190,16 +195,18 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   const bool is_new = most->step < 0;
   const int root = is_new ? keeper_of_newest(standings) : static_cast<int>(most - standings.begin());
   const bool is_root = root == group_->communicator().rank();
-  const bool is_behind = trainer_.is_open() ? trainer_.step() < most->step : !(is_new && is_root);
-  const bool has_behind =
-      is_new || std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
+  // Other replicas have other copies of variables: all begin with what these amount to.
+  const bool is_reshaped = !is_new && options_.follows_members && devices_of_all() != most->replicas;
+  const bool is_behind = is_reshaped || (trainer_.is_open() ? trainer_.step() < most->step : !(is_new && is_root));
+  const bool has_behind = is_new || is_reshaped ||
+                          std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
   const int known =
       is_new && root != 0 ? TFD_TRY(load_newest(root)) : standings[static_cast<std::size_t>(root)].replicas;
   if (is_new)
     TFD_TRY(share(replicas_of_new_training(known),
                   options_.replicas != 0 ? "--replicas:" : "the checkpoint's training has"));
   else
-    TFD_TRY(share(most->replicas, "the training has"));
+    TFD_TRY(share(is_reshaped ? devices_of_all() : most->replicas, "the training has"));
 
   if (trainer_.is_open())
     TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(most->position))));
@@ -217,7 +224,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
                 {"group", origin_.group},
                 {"generation", origin_.generation}}
                .dump();
-    if (has_behind) state = TFD_TRY(export_whole());
+    if (has_behind) state = TFD_TRY(export_whole(!is_reshaped));
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
@@ -228,9 +235,9 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   return {};
 }
 
-Result<task::NamedState> GroupMember::export_whole() {
+Result<task::NamedState> GroupMember::export_whole(bool has_copies) {
   auto state = TFD_TRY(trainer_.export_state()).state;
-  std::ranges::move(trainer_.export_copies(), std::back_inserter(state));
+  if (has_copies) std::ranges::move(trainer_.export_copies(), std::back_inserter(state));
   return state;
 }
 
@@ -398,6 +405,37 @@ Result<void> GroupMember::verify() {
                         "the newest checkpoint is from before",
                         step, whose),
             odd.front()});
+}
+
+bool GroupMember::are_saved_elsewhere() const {
+  const auto& checkpoint = program_.train->checkpoint;
+  const auto& all = group_->communicator().members().all;
+  return checkpoint && checkpoint->on == program::CheckpointsOn::kHosts &&
+         std::ranges::any_of(all, [&](const auto& one) { return one.host != all.front().host; });
+}
+
+Result<void> GroupMember::save_on_hosts(std::string run) {
+  TFD_TRY(exchange_->send_all("the run of a checkpoint", round_++, {}, run));
+  const auto& all = group_->communicator().members().all;
+  const auto of_host = std::ranges::find(all, all[static_cast<std::size_t>(rank())].host, &collective::Member::host);
+  if (of_host == all.begin() || of_host - all.begin() != rank()) return {};
+  finish_saving();
+  auto checkpoint = TFD_TRY(trainer_.export_state());
+  checkpoint.run = run;
+  checkpoint.writer = writer();
+  const program::CheckpointDef& to = *program_.train->checkpoint;
+  // Moved out of the closure, which lives as long as the future.
+  written_ = std::async(std::launch::async, [&to, held = std::move(checkpoint)]() mutable {
+    const variable::Checkpoint own = std::move(held);
+    return variable::save_checkpoint(to.directory, own, to.keep);
+  });
+  return {};
+}
+
+void GroupMember::finish_saving() {
+  if (!written_.valid()) return;
+  if (const auto path = written_.get(); !path)
+    options_.group.log.error("cannot write this host's checkpoint: {}", path.error().message);
 }
 
 void GroupMember::interrupted() {

@@ -4,6 +4,7 @@
 // What the chief and its followers do alike: join, get the state, make a step, and, where members may be lost, go on
 // with those that are left. Private to the room. Thread rule: one thread.
 #include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -75,11 +76,17 @@ class GroupMember {
   /// differs and whose it is: memory or a processor is at fault.
   Result<void> verify();
   Result<void> use_averages() { return trainer_.use_averages(); }
+  /// True if hosts other than the chief's write checkpoints of their own.
+  bool are_saved_elsewhere() const;
+  /// On the first member of each host but the chief's: begins to write a checkpoint of the chief's run, while training
+  /// goes on. One that can't be written is reported here alone, as the chief does.
+  Result<void> save_on_hosts(std::string run);
 
   /// Tells the others why this member ends.
   void fail_all(const Error& error);
   void leave() {
     if (group_) group_->leave();
+    finish_saving();
   }
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
@@ -109,12 +116,14 @@ class GroupMember {
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
   int replicas_of_new_training(int known) const;
+  int devices_of_all() const;
   Result<void> enter(const train::TrainStart& from);
-  /// The training's state, with each replica's copies of variables.
-  Result<task::NamedState> export_whole();
+  /// The training's state, with each replica's copies of variables, unless it is for other replicas.
+  Result<task::NamedState> export_whole(bool has_copies);
   Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
   TrainerPlace place() const;
   int rank() const { return group_->communicator().rank(); }
+  void finish_saving();
   Result<std::vector<step::Metric>> gather(std::string_view what, const std::vector<step::Metric>& own);
 
   const program::Program& program_;
@@ -133,6 +142,7 @@ class GroupMember {
   std::atomic<std::int64_t> step_now_ = 0;
   Clock::time_point step_ended_ = Clock::now();  // the last one
   GroupStatus status_;
+  std::future<Result<std::string>> written_;  // a checkpoint of this host
 };
 
 }  // namespace tfd::strategy

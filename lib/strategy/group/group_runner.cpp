@@ -57,6 +57,11 @@ class GroupRunner final : public Runner {
     if (const auto why_not = why_on_host(program))
       return fail(Code::kUnimplemented, "{}: --strategy {} trains variables on devices only, but {}", program.path,
                   options_.kind->name, *why_not);
+    if (options_.follows_members && program.train->replicas == program::Replicas::kSplit)
+      return fail(Code::kInvalidArgument,
+                  "{}: train.replicas: \"split\": one element is the batch of all replicas, however many there are: "
+                  "--batch per-replica needs \"each\"",
+                  program.path);
     std::vector<std::pair<std::string, std::string>> agreement{
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
@@ -90,6 +95,7 @@ class GroupRunner final : public Runner {
     agreement.insert(agreement.begin(),
                      {{"the program", digest_of(program)},
                       {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+                      {"--batch", options_.follows_members ? "per-replica" : "global"},
                       {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
                       {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
                       {"--collectives", std::to_string(static_cast<int>(options.collectives))}});
@@ -108,6 +114,7 @@ class GroupRunner final : public Runner {
     with.on_step = options.on_step;
     if (options.least_workers > 0) with.on_standing = options.on_standing;
     with.replicas = options_.replicas;
+    with.follows_members = options_.follows_members;
     with.verify_every = options.verify_every;
     with.as_tensorflow = options_.compat == Compat::kTensorflow && members_.size() > 1;
     with.epochs = options.epochs;

@@ -44,6 +44,13 @@ class ChiefDriver final : public train::StepDriver {
     checkpoint.writer = member_.writer();
     return checkpoint;
   }
+  Result<void> save_elsewhere(const variable::Checkpoint& checkpoint) override {
+    return survive([&]() -> Result<void> {
+      if (!member_.are_saved_elsewhere()) return {};
+      TFD_TRY(act({.act = GroupAct::kSave}));
+      return member_.save_on_hosts(checkpoint.run);
+    });
+  }
   Result<void> import_state(const variable::Checkpoint& state) override {
     return survive([&]() -> Result<void> {
       TFD_TRY(act({.act = GroupAct::kLoad}));
@@ -244,6 +251,9 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       break;
     case GroupAct::kVerify:
       TFD_TRY(member.verify());
+      break;
+    case GroupAct::kSave:
+      TFD_TRY(member.save_on_hosts({}));
       break;
     case GroupAct::kRegroup:
     case GroupAct::kHandOver:

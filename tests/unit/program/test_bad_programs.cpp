@@ -408,6 +408,7 @@ TEST_CASE("bad program: train") {
       {{"train.checkpoint.every=true"},
        "train.checkpoint.every: must be a number of steps or a duration like \"10m\", not a bool"},
       {{"train.checkpoint.resume=yes"}, "train.checkpoint.resume: must be \"auto\" or false"},
+      {{"train.checkpoint.on=all"}, "train.checkpoint.on: must be \"chief\" or \"hosts\""},
       {{"train.checkpoint.keep=-1"}, "train.checkpoint.keep: must be at least 0, not -1"},
       {{R"(train.checkpoint.keep_best={"metric": "loss", "patience": 2})"},
        "train.checkpoint.keep_best.patience: unknown key"},

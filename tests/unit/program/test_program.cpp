@@ -76,11 +76,12 @@ TEST_CASE("program: train, checkpoint and evaluate") {
   CHECK(program.train->evaluate->every_steps == 10);
   CHECK_FALSE(program.train->evaluate->steps);
 
-  const Program timed =
-      good({"train.checkpoint.every=10m", "train.checkpoint.resume=false", "train.steps=null", "train.max_time=1h"});
+  const Program timed = good({"train.checkpoint.every=10m", "train.checkpoint.resume=false",
+                              "train.checkpoint.on=hosts", "train.steps=null", "train.max_time=1h"});
   CHECK(timed.train->checkpoint->every_steps == 0);
   CHECK(timed.train->checkpoint->every_time == std::chrono::minutes(10));
   CHECK_FALSE(timed.train->checkpoint->resume);
+  CHECK(timed.train->checkpoint->on == program::CheckpointsOn::kHosts);
   CHECK_FALSE(timed.train->steps);
   CHECK(timed.train->max_time == std::chrono::hours(1));
 

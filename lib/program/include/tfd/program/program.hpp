@@ -158,6 +158,10 @@ struct StopDef {
   bool restore_best = false;  // restores the variables of the best evaluation at the end
 };
 
+/// Who writes checkpoints, where the members of a group are on several hosts: the chief, or one process of each host,
+/// to its own directory.
+enum class CheckpointsOn : std::uint8_t { kChief, kHosts };
+
 struct CheckpointDef {
   std::string directory;         // absolute, or relative to the working directory if it is below it
   std::int64_t every_steps = 0;  // 0: not by steps
@@ -165,6 +169,7 @@ struct CheckpointDef {
   int keep = 3;
   bool resume = true;                // "resume": "auto" (default) or false
   std::optional<BestDef> keep_best;  // one more checkpoint, in the directory's "best"
+  CheckpointsOn on = CheckpointsOn::kChief;
 };
 
 struct EvaluateDef {

@@ -28,6 +28,7 @@ struct RunnerOptions {
   std::optional<TpuPlan> tpu = {};
   StepMode step = StepMode::kAuto;
   Compat compat = Compat::kNone;
+  bool follows_members = false;  // replicas are as many as the devices of the processes that are there
 };
 
 enum class TaskJob : std::uint8_t { kTrain, kEvaluate, kServe };

@@ -134,6 +134,8 @@ class StepDriver {
   virtual Result<EvaluationResult> evaluate(const variable::Checkpoint* of) = 0;
   /// Exports the variables in checkpoint form, with their step.
   virtual Result<variable::Checkpoint> export_state() = 0;
+  /// Called with a checkpoint of export_state() that is about to be written: others may write theirs as well.
+  virtual Result<void> save_elsewhere([[maybe_unused]] const variable::Checkpoint& checkpoint) { return {}; }
   /// Sets the variables; the step is unchanged.
   virtual Result<void> import_state(const variable::Checkpoint& state) = 0;
   /// Replaces every variable by its average, at the end.
