@@ -15,6 +15,7 @@ bool is_position(const Json& json) {
   };
   if (!json.is_object() || !is_number(json, "stream") || !json.contains("datasets") || !json["datasets"].is_object())
     return false;
+  if (json.contains("pass") && !is_number(json, "pass")) return false;
   if (json.contains("seeds") &&
       (!json["seeds"].is_object() || !is_number(json["seeds"], "iteration") || !is_number(json["seeds"], "dataset")))
     return false;
@@ -29,6 +30,7 @@ bool is_position(const Json& json) {
 
 std::string format_data_position(const DataPosition& position) {
   Json json{{"stream", position.order.stream}};
+  if (position.order.pass != 0) json["pass"] = position.order.pass;
   if (position.order.seeds)
     json["seeds"] = {{"iteration", position.order.seeds->iteration}, {"dataset", position.order.seeds->dataset}};
   json["datasets"] = Json::object();
@@ -42,6 +44,7 @@ Result<DataPosition> parse_data_position(std::string_view text) {
   if (!is_position(json)) return fail(Code::kInvalidArgument, "no position of data");
   DataPosition out;
   out.order.stream = json["stream"];
+  if (json.contains("pass")) out.order.pass = json["pass"];
   if (json.contains("seeds"))
     out.order.seeds = data::ShuffleSeeds{json["seeds"]["iteration"], json["seeds"]["dataset"]};
   for (const auto& [name, dataset] : json["datasets"].items())

@@ -107,6 +107,7 @@ class Runner final : public ReplicaRunner {
   void begin_data(const data::Order& order) override {
     iterators_.clear();
     taken_.clear();
+    before_steps_.clear();
     order_ = order;
   }
 
@@ -121,7 +122,8 @@ class Runner final : public ReplicaRunner {
 
   DataPosition data_position() const override {
     DataPosition out{order_, {}};
-    for (const auto& [name, elements] : taken()) out.datasets[name] = {digest_of(name), of_all(elements)};
+    for (const auto& [name, elements] : taken())
+      out.datasets[name] = {digest_of(name), before_steps(name) + of_all(elements)};
     return out;
   }
 
@@ -129,7 +131,11 @@ class Runner final : public ReplicaRunner {
     for (const auto& [name, dataset] : position.datasets)
       if (digest_of(name) != dataset.pipeline) return false;
     begin_data(position.order);
-    for (const auto& [name, dataset] : position.datasets) taken_[name] = of_own(dataset.elements);
+    for (const auto& [name, dataset] : position.datasets) {
+      // As many replicas as there were before may not have taken whole steps of as many as there are now.
+      if (shares_elements()) before_steps_[name] = dataset.elements % replicas_.all;
+      taken_[name] = of_own(dataset.elements - before_steps(name));
+    }
     return true;
   }
 
@@ -260,18 +266,25 @@ class Runner final : public ReplicaRunner {
   }
   Result<WorkerIterator> open_share(const std::string& name) {
     const data::Plan& whole = program_->program().datasets.at(name);
-    const data::Plan own =
-        data::shard(whole, {.count = replicas_.all, .index = replicas_.first, .width = replicas_.count});
+    data::Plan own = data::shard(whole, {.count = replicas_.all, .index = replicas_.first, .width = replicas_.count});
+    if (const std::int64_t before = before_steps(name); before > 0) {
+      const auto is_shard = [](const data::Stage& stage) { return std::holds_alternative<data::Shard>(stage); };
+      const auto at = std::ranges::find_if(own.stages.rbegin(), own.stages.rend(), is_shard);
+      own.stages.insert(at.base() - 1, data::Skip{before});
+    }
     const auto dataset = TFD_TRY(program_->make_dataset(name, own, replicas_.count));
     auto iterator = TFD_TRY(dataset->iterate(order_));
     return WorkerIterator{name, dataset->spec(), std::move(iterator)};
   }
-  /// Numbers of elements that these replicas take, and all of them do, in the same whole steps.
-  std::int64_t of_own(std::int64_t elements) const {
-    if (!shares_elements()) return elements;
-    const std::int64_t rest = elements % replicas_.all - replicas_.first;
-    return elements / replicas_.all * replicas_.count + std::clamp<std::int64_t>(rest, 0, replicas_.count);
+  std::int64_t before_steps(const std::string& dataset) const {
+    const auto found = before_steps_.find(dataset);
+    return found == before_steps_.end() ? 0 : found->second;
   }
+  /// Number of elements that these replicas take in whole steps, in which all of them take so many.
+  std::int64_t of_own(std::int64_t elements) const {
+    return shares_elements() ? elements / replicas_.all * replicas_.count : elements;
+  }
+  /// Number of elements that all replicas take in the steps in which these take so many.
   std::int64_t of_all(std::int64_t elements) const {
     if (!shares_elements()) return elements;
     const std::int64_t rest = elements % replicas_.count;
@@ -300,7 +313,9 @@ class Runner final : public ReplicaRunner {
   std::int64_t runs_ = 0;
   StepRunner steps_;
   const GatherOutputs gather_;
-  std::map<std::string, std::int64_t> taken_;        // elements of datasets, before the iterators were opened
+  std::map<std::string, std::int64_t>
+      before_steps_;                           // first elements of datasets, which no step of so many replicas has
+  std::map<std::string, std::int64_t> taken_;  // elements of datasets after these, before the iterators were opened
   std::map<std::string, WorkerIterator> iterators_;  // their maps call the program's functions
 };
 
