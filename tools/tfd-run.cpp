@@ -118,6 +118,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.on_step = TFD_TRY(run::fault_at_step(io.env));
   with.on_standing = run::standing_writer(io.env);
   with.verify_every = a.verify_every.value_or(with.verify_every);
+  if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
   with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   with.data_root = a.common.data_root;

@@ -55,8 +55,8 @@ Result<Streams> shared_streams(std::vector<Met> met, Deadline deadline) {
 
 /// All are connected when it returns.
 Result<std::unique_ptr<StreamCommunicator>> connect_streams(const Members& members, Streams streams,
-                                                            Deadline deadline) {
-  auto out = TFD_TRY(StreamCommunicator::make(members, std::move(streams)));
+                                                            bool shares_memory, Deadline deadline) {
+  auto out = TFD_TRY(StreamCommunicator::make(members, std::move(streams), shares_memory));
   TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
   return out;
 }
@@ -89,7 +89,7 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
   const bool shares = engine != EngineKind::kTcp && is_one_host;
   auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline)), members.is_encrypted));
-  auto tcp = TFD_TRY(connect_streams(members, std::move(network), deadline));
+  auto tcp = TFD_TRY(connect_streams(members, std::move(network), false, deadline));
   if (!shares || members.all.size() == 1) return std::unique_ptr<Communicator>(std::move(tcp));
   // Unix sockets, whose names the members tell each other, carry the memory's descriptors.
   const auto local = TFD_TRY(listen_on_host());
@@ -98,7 +98,7 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
   Members near = members;
   for (std::size_t rank = 0; rank < names.size(); ++rank) near.all[rank].address = names[rank];
   auto streams = TFD_TRY(shared_streams(TFD_TRY(meet(near, local.get(), deadline)), deadline));
-  return std::unique_ptr<Communicator>(TFD_TRY(connect_streams(members, std::move(streams), deadline)));
+  return std::unique_ptr<Communicator>(TFD_TRY(connect_streams(members, std::move(streams), true, deadline)));
 }
 
 }  // namespace tfd::collective

@@ -11,12 +11,18 @@
 
 #include "bytes.hpp"
 #include "sum_operation.hpp"
+#include "tfd/base/cpus.hpp"
 
 namespace tfd::collective {
 namespace {
 
 constexpr std::size_t kMostFlatBytes = 64 << 10;  // that a member sends of a sum that isn't cut; measured
 constexpr Duration kLinger = std::chrono::milliseconds(250);
+
+/// How many members are on this member's host.
+std::ptrdiff_t members_here(const Members& members) {
+  return std::ranges::count(members.all, members.all[static_cast<std::size_t>(members.rank)].host, &Member::host);
+}
 
 }  // namespace
 
@@ -38,15 +44,19 @@ class TFD_THREAD_ATTRIBUTE(scoped_lockable) StreamCommunicator::Turn {
 };
 
 Result<std::unique_ptr<StreamCommunicator>> StreamCommunicator::make(Members members,
-                                                                     std::vector<std::unique_ptr<Stream>> streams) {
+                                                                     std::vector<std::unique_ptr<Stream>> streams,
+                                                                     bool shares_memory) {
   process::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return fail_errno(errno, "cannot make an eventfd");
   return std::unique_ptr<StreamCommunicator>(
-      new StreamCommunicator(std::move(members), std::move(streams), std::move(wake)));
+      new StreamCommunicator(std::move(members), std::move(streams), shares_memory, std::move(wake)));
 }
 
-StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
-    : Communicator(std::move(members)), wake_(std::move(wake)) {
+StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams,
+                                       bool shares_memory, process::Fd wake)
+    : Communicator(std::move(members), shares_memory),
+      shares_processors_(members_here(this->members()) > usable_cpus()),
+      wake_(std::move(wake)) {
   traffic_.waited_for.resize(static_cast<std::size_t>(size()));
   for (int i = 1; i < size(); ++i) {
     Peer peer;
@@ -99,6 +109,13 @@ Result<void> StreamCommunicator::wait(Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(finish_oldest<SumOperation>(deadline));
   return {};
+}
+
+Result<bool> StreamCommunicator::move_on() {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  if (const Result<bool> moved = move_all(); !moved) return fail(end_with(moved.error(), kLinger));
+  return first_ == next_ || is_complete(next_ - 1);
 }
 
 Result<std::vector<std::string>> StreamCommunicator::all_gather(std::string_view name, std::int64_t step,

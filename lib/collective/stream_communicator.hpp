@@ -21,8 +21,8 @@ namespace tfd::collective {
 class StreamCommunicator : public Communicator {
  public:
   /// kSystem: no descriptors.
-  static Result<std::unique_ptr<StreamCommunicator>> make(Members members,
-                                                          std::vector<std::unique_ptr<Stream>> streams);
+  static Result<std::unique_ptr<StreamCommunicator>> make(Members members, std::vector<std::unique_ptr<Stream>> streams,
+                                                          bool shares_memory = false);
   ~StreamCommunicator() override;
 
   Result<void> all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
@@ -30,6 +30,7 @@ class StreamCommunicator : public Communicator {
   Result<void> begin_all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
                                 std::byte* out) override;
   Result<void> wait(Deadline deadline) override;
+  Result<bool> move_on() override;
   Result<std::vector<std::string>> all_gather(std::string_view name, std::int64_t step, std::string_view own,
                                               Deadline deadline, std::size_t most) override;
   Result<void> begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
@@ -72,7 +73,8 @@ class StreamCommunicator : public Communicator {
   };
   class Turn;
 
-  StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake);
+  StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, bool shares_memory,
+                     process::Fd wake);
 
   /// Returns the collective's number.
   Result<std::uint64_t> begin(std::unique_ptr<Operation> operation) TFD_REQUIRES(driving_);
@@ -99,7 +101,7 @@ class StreamCommunicator : public Communicator {
   bool is_reading(Peer& peer) TFD_REQUIRES(driving_);
   std::vector<int> missing(std::uint64_t number) const TFD_REQUIRES(driving_);
   std::string names_of(const std::vector<int>& ranks) const;
-  bool sleep(std::uint64_t number, Clock::time_point until) TFD_REQUIRES(driving_);
+  void sleep(std::uint64_t number, Clock::time_point until) TFD_REQUIRES(driving_);
 
   Error gone(Peer& peer);
   Error nonsense(const Peer& peer, std::string_view why) const;
@@ -117,12 +119,14 @@ class StreamCommunicator : public Communicator {
     return begun_[static_cast<std::size_t>(number - first_)];
   }
 
+  const bool shares_processors_;                      // the members of this host are more than it has
   Mutex driving_;                                     // held by the thread that moves bytes
   std::vector<Peer> peers_ TFD_GUARDED_BY(driving_);  // the others, from the next rank on
   std::deque<Begun> begun_ TFD_GUARDED_BY(driving_);  // first_ to next_ - 1; without an operation, once it was taken
   std::uint64_t first_ TFD_GUARDED_BY(driving_) = 0, next_ TFD_GUARDED_BY(driving_) = 0;
   Traffic traffic_ TFD_GUARDED_BY(driving_);
   Duration spin_ TFD_GUARDED_BY(driving_){};  // how long it looks again before it sleeps
+  int sleeps_ TFD_GUARDED_BY(driving_) = 0;   // without looking again before
   std::optional<Error> failed_ TFD_GUARDED_BY(driving_);
 
   Mutex cancelling_;

@@ -218,6 +218,15 @@ Value Builder::replica_id() {
   return define(spec, fmt::format("stablehlo.replica_id : {}", format_tensor_type(spec)));
 }
 
+void Builder::call_out(std::string_view target, std::span<const Value> operands, std::size_t index) {
+  std::string names;
+  for (const Value& operand : operands) names += (names.empty() ? "" : ", ") + operand.name_;
+  body_ += fmt::format(
+      "    stablehlo.custom_call @{}({}) {{has_side_effect = true, mhlo.backend_config = {{index = {} : i32}}}} : {}\n",
+      target, names, index, function_type(operands, {}));
+  if (std::ranges::find(custom_calls_, target) == custom_calls_.end()) custom_calls_.emplace_back(target);
+}
+
 void Builder::embed(const Embedded& module) {
   if (std::ranges::find(embedded_, module.main) != embedded_.end()) return;
   embedded_.push_back(module.main);

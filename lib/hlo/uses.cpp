@@ -38,7 +38,7 @@ class Body {
       if (token.kind == TokenKind::kWord || token.kind == TokenKind::kString) operation_ = token.text;
       if (token.kind != TokenKind::kValue) continue;
       if (is_defined(lexer))
-        result_ = token.text;
+        positions_.emplace(result_ = token.text, positions_.size());
       else
         use(token.text);
     }
@@ -46,6 +46,15 @@ class Body {
 
   /// Operands of concatenations, one after the other.
   const std::vector<std::string_view>& joined() const { return joined_; }
+  /// Positions of the definitions of what is returned.
+  std::vector<std::size_t> returned() const {
+    std::vector<std::size_t> out;
+    for (const std::string_view value : returned_) {
+      const auto found = positions_.find(value.substr(0, value.find('#')));
+      out.push_back(found == positions_.end() ? 0 : found->second);  // an argument
+    }
+    return out;
+  }
   bool is_used_once(std::string_view value) const { return uses_.at(value) == 1; }
   /// The value that this one is a reshape of; itself otherwise.
   std::string_view origin(std::string_view value) const {
@@ -62,6 +71,7 @@ class Body {
 
   void use(std::string_view value) {
     ++uses_[value];
+    if (operation_ == "return" || operation_ == "func.return") returned_.push_back(value);
     if (operation_ == "stablehlo.concatenate") joined_.push_back(value);
     if (operation_ == "stablehlo.reshape" || operation_ == "stablehlo.broadcast_in_dim") reshaped_[result_] = value;
   }
@@ -69,7 +79,8 @@ class Body {
   std::string_view operation_, result_;
   std::map<std::string_view, int> uses_;
   std::map<std::string_view, std::string_view> reshaped_;
-  std::vector<std::string_view> joined_;
+  std::map<std::string_view, std::size_t> positions_;
+  std::vector<std::string_view> joined_, returned_;
 };
 
 }  // namespace
@@ -91,6 +102,15 @@ std::vector<std::size_t> joined_arguments(const Module& module) {
     if (found != arguments.end() && body.is_used_once(operand) && body.is_used_once(origin))
       out.push_back(found->second);
   }
+  return out;
+}
+
+std::vector<std::size_t> result_positions(const Module& module) {
+  if (!module.is_text) return {};
+  Lexer lexer(module.code);
+  enter_main(lexer);
+  auto out = Body(lexer).returned();
+  if (out.size() != module.signature.results.size()) return {};
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/tpu_devices.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/strategy/kinds.hpp"
 #include "training/common.hpp"
@@ -36,6 +37,7 @@ struct Asked {
   bool json = false;  // of --explain
   std::string compat;
   std::string collectives = "auto";
+  std::optional<Bytes> bucket_bytes = {};
   std::optional<std::int64_t> verify_every = {};
   std::string workers;  // MIN[:MAX]
   Duration join = std::chrono::seconds(600);

@@ -7,11 +7,13 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/launch/faults.hpp"
 
 namespace tfd::run {
 namespace {
 
+constexpr Bytes kLeastBucket{std::uint64_t{1} << 10}, kMostBucket{std::uint64_t{1} << 40};
 constexpr const char* kMemberFile = "TFD_MEMBER_FILE";  // of a tfd-launch that replaces those who fail
 
 std::vector<std::string> names_of_strategies() {
@@ -122,6 +124,13 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.collectives,
        .choices = {"auto", "shm", "tcp"},
        .shown_default = "auto"},
+      {.names = "--bucket-bytes",
+       .placeholder = "SIZE",
+       .help =
+           "With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. With "
+           "--compat tensorflow: bytes_per_pack, in whose packs TensorFlow adds up",
+       .target = &a.bucket_bytes,
+       .shown_default = "4MiB, as TensorFlow's 0"},
       {.names = "--verify-every",
        .placeholder = "N",
        .help =
@@ -215,6 +224,13 @@ Result<void> check_options(const Asked& a) {
   if (!a.workers.empty() && !a.compat.empty())
     return fail(Code::kUsage,
                 "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no --workers");
+  if (a.bucket_bytes && !a.has_group())
+    return fail(Code::kUsage, "--bucket-bytes is for --strategy multi-worker-mirrored");
+  if (a.bucket_bytes && a.compat.empty() && a.bucket_bytes->count > 0 && *a.bucket_bytes < kLeastBucket)
+    return fail(Code::kUsage, "--bucket-bytes {}: at least {}, or 0", format_bytes(*a.bucket_bytes),
+                format_bytes(kLeastBucket));
+  if (a.bucket_bytes && *a.bucket_bytes > kMostBucket)
+    return fail(Code::kUsage, "--bucket-bytes {}: at most {}", format_bytes(*a.bucket_bytes), format_bytes(kMostBucket));
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");

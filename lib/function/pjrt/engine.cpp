@@ -8,12 +8,14 @@
 #include "cache.hpp"
 #include "executable.hpp"
 #include "ffi/lapack.hpp"
+#include "ffi/watch.hpp"
 #include "partitioned_function.hpp"
 #include "platforms.hpp"
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/devices.hpp"
+#include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/partition.hpp"
 
 namespace tfd::function {
@@ -22,14 +24,15 @@ namespace {
 class PjrtEngine final : public Engine {
  public:
   PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, const EngineOptions& asked,
-             std::optional<CompileCache> cache)
+             std::optional<CompileCache> cache, bool shows_values)
       : info_(std::move(info)),
         client_(std::move(client)),
         options_(std::move(options)),
         logical_devices_(asked.logical_devices),
         spmd_(asked.spmd),
         log_(asked.log),
-        cache_(std::move(cache)) {
+        cache_(std::move(cache)),
+        shows_values_(shows_values) {
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
     if (!hash) {
@@ -44,6 +47,7 @@ class PjrtEngine final : public Engine {
 
   const PluginInfo& plugin() const override { return info_; }
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
+  bool shows_values() const override { return shows_values_; }
   Transfers transfers() const override { return client_->transfers(); }
 
   Result<std::shared_ptr<Function>> compile(const hlo::Module& module) override {
@@ -163,6 +167,7 @@ class PjrtEngine final : public Engine {
   bool spmd_;
   Log log_;
   std::optional<CompileCache> cache_;
+  bool shows_values_;
   Sha256 key_start_;
   std::atomic<int> compiled_{0}, loaded_{0};
 };
@@ -227,14 +232,19 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
     return fail(Code::kFailedPrecondition,
                 "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,
                 client->platform(), options.device_kind);
-  if (client->platform() == "cpu") TFD_TRY(register_lapack(api));
+  bool shows_values = false;
+  if (client->platform() == "cpu") {
+    auto handlers = lapack_handlers();
+    handlers.emplace_back(kWatchTarget, tell_watch);
+    shows_values = TFD_TRY(ffi::register_handlers(api, handlers));
+  }
   PluginInfo info = describe_plugin(api, options.plugin, client->platform());
   std::string compile_options =
       positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options,
-                                      std::move(cache));
+                                      std::move(cache), shows_values && options.logical_devices == 1);
 }
 
 }  // namespace tfd::function

@@ -239,7 +239,7 @@ Result<void> add_modules(const program::Program& program, const LayoutOptions& o
   while (layout.computes.size() < modules.called_size()) {
     const hlo::Module& one = modules.called(layout.computes.size());
     const hlo::Module module = one.is_text ? TFD_TRY(hlo::for_platform(one, options.platform)) : one;
-    layout.computes.push_back(TFD_TRY(write_compute(program, module, layout.packs)));
+    layout.computes.push_back(TFD_TRY(write_compute(program, module, layout.packs, options.shows_changes)));
     if (!options.fuses) continue;
     layout.fused.push_back(TFD_TRY(write_fused(program, module, layout, options.replicas, false)));
     if (waits_for_others(program))

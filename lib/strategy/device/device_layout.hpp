@@ -52,7 +52,8 @@ struct DeviceLayout {
   bool has_loss_scale = false;  // the function's gradients are divided by a loss scale
 
   struct Argument {
-    enum class Of { kPack, kVariable, kInput };  // kVariable: of a viewed pack; kInput: no variable
+    // kVariable: of a viewed pack; kInput: no variable; kWatch: function::watch_argument().
+    enum class Of { kPack, kVariable, kInput, kWatch };
     Of of = Of::kInput;
     std::size_t index = 0;  // of the pack, the program's variable, or the function's input
   };
@@ -93,6 +94,8 @@ struct LayoutOptions {
   /// the replicas too, as TensorFlow's.
   bool keeps_more_copies = false;
   bool fuses = false;  // requires that why_not_fused() (device_training.hpp) is nullopt
+  /// True: the function shows each pack's change as soon as it is computed (function/value_watch.hpp). Not of bytecode.
+  bool shows_changes = false;
 };
 
 /// Makes the layout. `states` of the program's variables give the counts of updates and accumulated gradients. Requires

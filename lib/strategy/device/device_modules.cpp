@@ -2,8 +2,10 @@
 #include "device_modules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
+#include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/builder.hpp"
 
 namespace tfd::strategy {
@@ -170,7 +172,7 @@ void add_shardings(const std::vector<DeviceLayout::Argument>& arguments, const s
 }
 
 Result<DeviceLayout::Compute> compute_around(const program::Program& program, const hlo::Module& module,
-                                             const std::vector<Pack>& packs) {
+                                             const std::vector<Pack>& packs, bool shows) {
   auto embedded = TFD_TRY(hlo::embed(module, "model"));
   const Model model(program, packs, module, std::move(embedded));
   DeviceLayout::Compute out;
@@ -189,6 +191,12 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
   for (const Value& change : computed.changes) {
     out.changes.push_back(returned.size());
     returned.emplace_back(fmt::format("change{}", out.changes.size() - 1), change);
+  }
+  if (shows) {
+    const Value watch = builder.argument("watch", {DType::kU64, {}});
+    out.arguments.push_back({DeviceLayout::Argument::Of::kWatch, 0});
+    for (std::size_t i = 0; i < computed.changes.size(); ++i)
+      builder.call_out(function::kWatchTarget, std::array{computed.changes[i], watch}, i);
   }
   out.module = builder.finish(returned);
   Shardings taken, given(out.metrics.size());
@@ -389,8 +397,8 @@ Value find_finite(Builder& builder, const std::vector<Changed>& all) {
 }  // namespace
 
 Result<DeviceLayout::Compute> write_compute(const program::Program& program, const hlo::Module& module,
-                                            const std::vector<Pack>& packs) {
-  return module.is_text ? compute_around(program, module, packs) : compute_as_is(program, module, packs);
+                                            const std::vector<Pack>& packs, bool shows) {
+  return module.is_text ? compute_around(program, module, packs, shows) : compute_as_is(program, module, packs);
 }
 
 hlo::Module write_update(const program::Program& program, const DeviceLayout& layout, bool waits) {

@@ -7,9 +7,9 @@
 namespace tfd::strategy {
 
 /// Writes a @main around the program's function that unpacks variables and packs changes. Bytecode is used unchanged:
-/// each pack is one variable then. Errors of embedding.
+/// each pack is one variable then. `shows`: LayoutOptions::shows_changes. Errors of embedding.
 Result<DeviceLayout::Compute> write_compute(const program::Program& program, const hlo::Module& module,
-                                            const std::vector<Pack>& packs);
+                                            const std::vector<Pack>& packs, bool shows);
 
 /// Writes DeviceLayout::update. `waits`: gradients are only accumulated.
 hlo::Module write_update(const program::Program& program, const DeviceLayout& layout, bool waits);

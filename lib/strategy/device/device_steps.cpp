@@ -5,6 +5,7 @@
 #include <future>
 #include <numeric>
 
+#include "tfd/hlo/uses.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 namespace tfd::strategy {
@@ -60,14 +61,17 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
                      .replicas = replicas,
                      .logical_devices = options_.logical_devices,
                      .keeps_more_copies = options_.tensorflow_workers > 0,
-                     .fuses = fuses};
+                     .fuses = fuses,
+                     .shows_changes = exchange_->begins_early() && engine_->shows_values() &&
+                                      options_.tensorflow_workers == 0 && function_.modules.front().is_text};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
   if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
   TFD_TRY(add_programs());
+  order_ = order_of_sums();
   state_.clear();  // so that old and new state don't coexist
   kept_.clear();
-  if (options_.tensorflow_workers > 0) ring_ = RingOrder(program_);
+  if (options_.tensorflow_workers > 0) ring_ = RingOrder(program_, options_.tensorflow_pack_bytes);
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
   const bool has_own = std::ranges::any_of(layout_.packs, [](const Pack& one) { return one.use.is_own; });
   if (has_own && (options_.tensorflow_workers > 0 || !has_device_each))
@@ -132,7 +136,7 @@ std::vector<step::CompileOne> DeviceSteps::left_to_compile() {
 }
 
 Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
-                                             const Inputs& inputs) const {
+                                             const Inputs& inputs, function::ValueWatch* watch) const {
   const step::StepInputs::Replica& own = inputs.step.replicas[replica];
   const int device = device_of(own.replica);
   const ReplicaState& state = state_[static_cast<std::size_t>(device)];
@@ -140,6 +144,10 @@ Result<DeviceBuffers> DeviceSteps::inputs_of(const std::vector<DeviceLayout::Arg
   DeviceBuffers out;
   out.reserve(arguments.size());
   for (const auto& [of, index] : arguments) {
+    if (of == DeviceLayout::Argument::Of::kWatch) {
+      out.push_back(TFD_TRY(engine_->lend(function::watch_argument(watch), device)));
+      continue;
+    }
     if (of != DeviceLayout::Argument::Of::kInput) {
       const bool is_pack = of == DeviceLayout::Argument::Of::kPack;
       if (const std::vector<Tensor>* const copies = is_pack ? kept_.find(index) : nullptr; copies != nullptr)
@@ -194,6 +202,35 @@ Result<step::ReplicaSum> DeviceSteps::sum_of(const Pack& pack, const step::Repli
              : step::sum_of_values(std::move(name), pack.spec, pack.use.aggregation, weights);
 }
 
+std::vector<std::size_t> DeviceSteps::order_of_sums() const {
+  const auto positions = hlo::result_positions(function_.modules.front());
+  const auto is_computed_at = [&](std::size_t c) {
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      for (const std::size_t variable : layout_.packs[changing_[c]].variables)
+        if (changes_variable(function_.outputs[i].kind) &&
+            function_.outputs[i].name == program_.variables[variable].name)
+          out = std::max(out, positions[i]);
+    return out;
+  };
+  std::vector<std::size_t> out;
+  for (std::size_t c = changing_.size(); c-- > 0;)
+    if (!layout_.packs[changing_[c]].use.is_own) out.push_back(c);
+  std::ranges::stable_sort(out, {}, is_computed_at);
+  return out;
+}
+
+std::unique_ptr<EarlySums> DeviceSteps::make_early_sums(std::int64_t number) const {
+  if (!layout_options_.shows_changes || !exchange_->begins_early() || !kept_.empty()) return nullptr;
+  std::vector<EarlySums::What> sums;
+  for (const std::size_t c : order_) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    sums.push_back(
+        {pack.spec, [this, &pack](const step::ReplicaWeights& weights) { return sum_of(pack, weights); }, c});
+  }
+  return std::make_unique<EarlySums>(*exchange_, number, std::move(sums));
+}
+
 // What a replica assigns to its own copies is the sum of its value alone, so all get it in the same exchange.
 Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
                                                  const step::ReplicaWeights& weights) const {
@@ -201,7 +238,7 @@ Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vecto
     bool is_each = false;      // changes of every replica by themselves, not their sum
     std::int64_t divisor = 1;  // of a sum that is made of them
   };
-  std::vector<How> hows;
+  std::vector<How> hows(changing_.size());
   std::vector<step::ReplicaSum> sums;
   const auto add = [&](step::ReplicaSum sum, std::size_t c) {
     for (auto& replica : changes) sum.values.push_back(replica.empty() ? Tensor() : replica[c]);
@@ -210,14 +247,16 @@ Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vecto
   const auto is_sent = [&](const Pack& pack, std::size_t replica) {
     return weights[replica] != step::kNoData && source_of(pack, replica) == replica;
   };
+  for (const std::size_t c : order_) {
+    const Pack& pack = layout_.packs[changing_[c]];
+    step::ReplicaSum sum = TFD_TRY(sum_of(pack, weights));
+    hows[c] = {pack.use.update != nullptr && options_.tensorflow_workers > 0 && sum.scales.empty(), sum.divisor};
+    if (!hows[c].is_each) add(std::move(sum), c);
+  }
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const Pack& pack = layout_.packs[changing_[c]];
-    How& how = hows.emplace_back(How{.is_each = pack.use.is_own && !kept_.empty()});
-    if (!pack.use.is_own) {
-      step::ReplicaSum sum = TFD_TRY(sum_of(pack, weights));
-      how = {pack.use.update != nullptr && options_.tensorflow_workers > 0 && sum.scales.empty(), sum.divisor};
-      if (!how.is_each) add(std::move(sum), c);
-    }
+    How& how = hows[c];
+    if (pack.use.is_own) how.is_each = !kept_.empty();
     const std::string& name = program_.variables[pack.variables.front()].name;
     for (std::size_t replica = 0; how.is_each && replica < weights.size(); ++replica) {
       if (!is_sent(pack, replica)) continue;
@@ -226,21 +265,20 @@ Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vecto
       sum.takes_part[replica] = true;
       add(std::move(sum), c);
     }
-    for (auto& replica : changes)  // so that each is one sum's alone
-      if (!replica.empty()) replica[c] = {};
   }
+  changes.clear();  // so that each is one sum's alone
   auto reduced = TFD_TRY(exchange_->reduce(number, std::move(sums)));
-  Reduced out;
+  Reduced out{.shared = std::vector<Tensor>(changing_.size())};
   auto next = reduced.begin();
+  for (const std::size_t c : order_)
+    if (!hows[c].is_each) out.shared[c] = std::move(*next++);
   for (std::size_t c = 0; c < changing_.size(); ++c) {
     const Pack& pack = layout_.packs[changing_[c]];
-    Tensor& shared = out.shared.emplace_back();
     auto& own = out.own.emplace_back();
-    if (!pack.use.is_own && !hows[c].is_each) shared = std::move(*next++);
     for (std::size_t replica = 0; hows[c].is_each && replica < weights.size(); ++replica)
       own.push_back(is_sent(pack, replica) ? std::move(*next++) : Tensor());
     if (pack.use.is_own || !hows[c].is_each) continue;
-    shared = tensor::divide_sum(TFD_TRY(ring_.sum(program_, pack, own)), hows[c].divisor, pack.spec.dtype);
+    out.shared[c] = tensor::divide_sum(TFD_TRY(ring_.sum(program_, pack, own)), hows[c].divisor, pack.spec.dtype);
     own.clear();
   }
   return out;
@@ -405,6 +443,7 @@ Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::in
   out.changes.resize(replicas);
   out.host.resize(replicas);
   std::vector<Result<void>> done(count);
+  const std::unique_ptr<EarlySums> early = make_early_sums(number);
   std::future<void> beside;  // on first use both are compiled concurrently
   if (!updates_[waits() ? 1 : 0].is_made())
     beside = std::async(std::launch::async, [this, waits = waits()] { (void)compiled_update(waits); });
@@ -413,7 +452,8 @@ Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::in
     const auto replica = static_cast<std::size_t>(one.replica);
     const DeviceLayout::Compute& compute = layout_.computes[one.module];
     const Programs* const programs = TFD_TRY(compiled(computes_[one.module], compute.module));
-    const std::vector<DeviceBuffers> arguments{TFD_TRY(inputs_of(compute.arguments, i, inputs))};
+    const std::vector<DeviceBuffers> arguments{
+        TFD_TRY(inputs_of(compute.arguments, i, inputs, early ? early->watch(replica) : nullptr))};
     const auto device = static_cast<std::size_t>(device_of(one.replica));
     const auto results = TFD_TRY((*programs)[device]->execute(arguments)).front();
     for (const std::size_t r : compute.metrics) out.metrics[i].push_back(TFD_TRY(results[r]->to_host()));

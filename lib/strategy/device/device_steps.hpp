@@ -13,6 +13,7 @@
 
 #include "device_layout.hpp"
 #include "device_state.hpp"
+#include "early_sums.hpp"
 #include "kept_copies.hpp"
 #include "ring_order.hpp"
 #include "tfd/base/lazy.hpp"
@@ -35,6 +36,7 @@ struct DeviceStepOptions {
   StepMode way = StepMode::kAuto;
   train::Trace* trace = nullptr;              // null: none
   step::ReplicaExchange* exchange = nullptr;  // null: all replicas are in this process
+  std::int64_t tensorflow_pack_bytes = 0;     // of RingOrder, with the next one
   /// Workers as of TensorFlow's MultiWorkerMirroredStrategy: so many with equally many replicas, each of which keeps
   /// what it, or the first one of its worker, assigns where nothing is aggregated. 0: not so.
   int tensorflow_workers = 0;
@@ -124,7 +126,7 @@ class DeviceSteps {
   Result<const Programs*> compiled(Lazy<Programs>& programs, const hlo::Module& module) const;
   Result<const Programs*> compiled_update(bool waits);
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
-                                            const Inputs& inputs) const;
+                                            const Inputs& inputs, function::ValueWatch* watch = nullptr) const;
   int device_of(int replica) const { return replica * devices_ / options_.replicas.count; }
   /// Changes on a device, by changing pack: its replica's `own`, and the reduced ones.
   Result<function::DeviceBuffers> changes_of(std::size_t device, const function::DeviceBuffers* own,
@@ -139,6 +141,11 @@ class DeviceSteps {
   /// Reduces the replicas' changes, by replica of this process (empty: it has no data) and changing pack.
   Result<Reduced> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
                          const step::ReplicaWeights& weights) const;
+  /// Changing packs that are summed over the replicas, in the order in which the function computes them; the same in
+  /// all processes.
+  std::vector<std::size_t> order_of_sums() const;
+  /// Null: sums don't begin before all is computed.
+  std::unique_ptr<EarlySums> make_early_sums(std::int64_t number) const;
   Result<step::ReplicaSum> sum_of(const Pack& pack, const step::ReplicaWeights& weights) const;
   Result<void> write_copies(const Reduced& reduced);
   /// The replica whose change a replica's own copies of a pack get.
@@ -171,6 +178,7 @@ class DeviceSteps {
   step::ReplicaCopies copies_;
   std::optional<variable::VariableState> loss_scale_;   // a dynamic loss scale, on the host since every step reads it
   std::vector<std::size_t> changing_;                   // packs
+  std::vector<std::size_t> order_;                      // order_of_sums()
   std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
   std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one

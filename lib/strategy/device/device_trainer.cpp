@@ -64,6 +64,7 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
                                    .way = options_.step,
                                    .trace = options_.train.trace.get(),
                                    .exchange = place.exchange,
+                                   .tensorflow_pack_bytes = place.tensorflow_pack_bytes,
                                    .tensorflow_workers = place.tensorflow_workers});
   TFD_TRY(steps_->load(from.state != nullptr
                            ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)

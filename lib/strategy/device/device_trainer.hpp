@@ -22,6 +22,7 @@ struct TrainerPlace {
   int devices = 1;
   step::ReplicaExchange* exchange = nullptr;  // borrowed; null: all replicas are in this process
   int tensorflow_workers = 0;                 // as in DeviceStepOptions; their datasets are these replicas' alone then
+  std::int64_t tensorflow_pack_bytes = 0;     // as there
 };
 
 class DeviceTrainer {

@@ -81,6 +81,11 @@ std::optional<Error> Notices::first_error(const collective::Members& members) co
   return std::nullopt;
 }
 
+bool Notices::make_step() const {
+  return chief().act == GroupAct::kStep && !is_cancelled() &&
+         std::ranges::none_of(all, [](const Notice& one) { return one.error.has_value(); });
+}
+
 std::optional<Difference> find_difference(const std::vector<std::string>& digests) {
   constexpr std::size_t kSize = sizeof(std::uint64_t);
   for (std::size_t i = 0; i * kSize < digests.front().size(); ++i) {
@@ -112,17 +117,22 @@ std::vector<step::ReplicaRange> share_replicas(int replicas, int members) {
 }
 
 GroupExchange::GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares,
-                             Duration step_timeout)
+                             Duration step_timeout, std::int64_t bucket_bytes)
     : ReplicaExchange(shares[static_cast<std::size_t>(communicator.rank())]),
       communicator_(communicator),
       shares_(std::move(shares)),
-      step_timeout_(step_timeout) {}
+      step_timeout_(step_timeout),
+      bucket_bytes_(bucket_bytes) {}
 
 Result<void> GroupExchange::announce(std::int64_t number, const Notice& notice) {
+  is_announced_ = true;
+  heard_.reset();
   return communicator_.begin_all_gather("notice", number, format_notice(notice), kMostNotice);
 }
 
 Result<Notices> GroupExchange::notices() {
+  is_announced_ = false;
+  if (heard_) return *std::exchange(heard_, std::nullopt);
   Notices out;
   for (const std::string& text : TFD_TRY(communicator_.wait_all_gather(deadline())))
     out.all.push_back(TFD_TRY(parse_notice(text)));
@@ -141,20 +151,32 @@ void GroupExchange::begin_step(const Notices& notices) {
 
 Result<step::ReplicaWeights> GroupExchange::weights(std::int64_t, const std::vector<double>&) { return weights_; }
 
-/// What a reduction refers to until it is done.
-struct GroupExchange::Begun {
-  std::vector<Tensor> kept = {};            // this member's parts
-  std::vector<tensor::SumPart> parts = {};  // the same, for the communicator
-  collective::SumLayout layout = {};
-  Tensor out = {};
-};
+std::optional<step::ReplicaWeights> GroupExchange::find_weights() {
+  if (!is_announced_) return std::nullopt;
+  if (const auto is_there = communicator_.move_on(); !is_there || !*is_there) return std::nullopt;
+  auto all = notices();
+  if (!all) {
+    failed_ = std::move(all).error();
+    return std::nullopt;
+  }
+  heard_ = *std::move(all);
+  if (!heard_->make_step()) return std::nullopt;
+  begin_step(*heard_);
+  if (std::ranges::all_of(weights_, [](double weight) { return weight == step::kNoData; })) return std::nullopt;
+  return weights_;
+}
 
-Result<void> GroupExchange::begin(std::int64_t step, step::ReplicaSum& sum, Begun& begun) {
+void GroupExchange::begin(std::int64_t step, step::ReplicaSum sum) {
+  if (failed_) return;
+  if (auto begun = begin_one(step, sum); !begun) failed_ = std::move(begun).error();
+}
+
+Result<void> GroupExchange::begin_one(std::int64_t step, step::ReplicaSum& sum) {
   const DType dtype = dtype_of(sum), part_dtype = tensor::partial_dtype(dtype);
-  collective::SumLayout& layout = begun.layout;
-  layout = {.replicas = range().all, .has_value = sum.takes_part};
-  for (const step::ReplicaRange& share : shares_) layout.shares.push_back({share.first, share.count});
-  for (const tensor::LeafRange& leaves : layout.parts_of(communicator_.rank())) {
+  Begun begun{.layout = {.replicas = range().all, .has_value = sum.takes_part}};
+  for (const step::ReplicaRange& share : shares_) begun.layout.shares.push_back({share.first, share.count});
+  std::vector<tensor::SumPart> parts;
+  for (const tensor::LeafRange& leaves : begun.layout.parts_of(communicator_.rank())) {
     std::vector<Tensor> values;
     std::vector<double> scales;
     for (std::int64_t replica = leaves.first; replica < leaves.first + leaves.count; ++replica) {
@@ -170,23 +192,49 @@ Result<void> GroupExchange::begin(std::int64_t step, step::ReplicaSum& sum, Begu
     // A bool travels as a number: of one replica only.
     begun.kept.push_back(is_leaf ? std::move(values.front())
                                  : TFD_TRY(tensor::tree_sum(values, part_dtype, scales), sum.name));
-    begun.parts.push_back({.leaves = leaves, .data = begun.kept.back().data(), .dtype = is_leaf ? dtype : part_dtype});
+    parts.push_back({.leaves = leaves, .data = begun.kept.back().data(), .dtype = is_leaf ? dtype : part_dtype});
   }
   begun.out = Tensor::uninitialized(dtype, sum.spec.shape);
-  return communicator_.begin_all_reduce({.name = sum.name, .step = step, .spec = {dtype, sum.spec.shape}}, layout,
-                                        begun.parts, begun.out.mutable_data());
+  begun.parts.push_back(std::move(parts));
+  return begin_buckets(step, sum.name, dtype, begun_.emplace_back(std::move(begun)));
+}
+
+/// A sum that fits into a bucket is one collective with its shape; a larger one is cut into runs of elements.
+Result<void> GroupExchange::begin_buckets(std::int64_t step, const std::string& name, DType dtype, Begun& begun) {
+  constexpr std::int64_t kLine = 64;  // elements: so that parts of any dtype begin with a line of the cache
+  const std::int64_t elements = begun.out.size();
+  const auto size = static_cast<std::int64_t>(tensor::dtype_size(dtype));
+  const std::int64_t each =
+      bucket_bytes_ == 0 ? elements : std::max(bucket_bytes_ / size / kLine * kLine, kLine);
+  if (elements <= each)
+    return communicator_.begin_all_reduce({.name = name, .step = step, .spec = begun.out.spec()}, begun.layout,
+                                          begun.parts.front(), begun.out.mutable_data());
+  const std::vector<tensor::SumPart> whole = begun.parts.front();
+  const std::int64_t count = (elements + each - 1) / each;
+  begun.parts.assign(static_cast<std::size_t>(count), whole);
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto& parts = begun.parts[static_cast<std::size_t>(i)];
+    for (tensor::SumPart& part : parts)
+      part.data += static_cast<std::size_t>(i * each) * tensor::dtype_size(part.dtype);
+    TFD_TRY(communicator_.begin_all_reduce({.name = fmt::format("{}, part {} of {}", name, i + 1, count),
+                                            .step = step,
+                                            .spec = {dtype, {std::min(each, elements - i * each)}}},
+                                           begun.layout, parts, begun.out.mutable_data() + i * each * size));
+  }
+  return {};
 }
 
 Result<std::vector<Tensor>> GroupExchange::reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) {
-  std::vector<Begun> begun(sums.size());
-  for (std::size_t i = 0; i < sums.size(); ++i) TFD_TRY(begin(step, sums[i], begun[i]));
+  if (failed_) return fail(*std::exchange(failed_, std::nullopt));
+  for (std::size_t i = begun_.size(); i < sums.size(); ++i) TFD_TRY(begin_one(step, sums[i]));
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    TFD_TRY(communicator_.wait(deadline()));
-    begun[i].kept.clear();
-    const DType dtype = sums[i].spec.dtype;
-    out.push_back(dtype == DType::kBool ? Tensor(dtype, begun[i].out.shape(), begun[i].out.storage())
-                                        : tensor::divide_sum(begun[i].out, sums[i].divisor, dtype));
+  for (const step::ReplicaSum& sum : sums) {
+    const Begun& begun = begun_.front();
+    for (std::size_t i = 0; i < begun.parts.size(); ++i) TFD_TRY(communicator_.wait(deadline()));
+    const DType dtype = sum.spec.dtype;
+    out.push_back(dtype == DType::kBool ? Tensor(dtype, begun.out.shape(), begun.out.storage())
+                                        : tensor::divide_sum(begun.out, sum.divisor, dtype));
+    begun_.pop_front();
   }
   return out;
 }

@@ -6,6 +6,7 @@
 // one thread.
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ struct Notices {
   bool wants_stop(int rank) const { return all[static_cast<std::size_t>(rank)].wants_stop; }
   bool wants_stop() const { return std::ranges::any_of(all, &Notice::wants_stop); }
   bool have_ended() const { return std::ranges::all_of(all, &Notice::has_ended); }
+  /// True if a step is made, provided that somebody has data.
+  bool make_step() const;
   bool is_cancelled() const { return std::ranges::any_of(all, &Notice::is_cancelled); }
   /// The first error in the order of ranks, with its member's name.
   std::optional<Error> first_error(const collective::Members& members) const;
@@ -65,20 +68,28 @@ std::optional<Difference> find_difference(const std::vector<std::string>& digest
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members);
 
+/// Bytes of a bucket: sums are cut into collectives that are at most as large.
+inline constexpr std::int64_t kBucketBytes = 4 << 20;
+
 class GroupExchange final : public step::ReplicaExchange {
  public:
-  /// The communicator is borrowed. `shares`: by rank.
-  GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares, Duration step_timeout);
+  /// The communicator is borrowed. `shares`: by rank. `bucket_bytes`: the same in all members; 0: nothing is cut.
+  GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares, Duration step_timeout,
+                std::int64_t bucket_bytes = kBucketBytes);
 
   /// Sends this member's notice and returns at once; the same `number` in all members.
   Result<void> announce(std::int64_t number, const Notice& notice);
-  /// Waits for the others' notices.
+  /// Waits for the others' notices, unless find_weights() has them.
   Result<Notices> notices();
 
   /// Sets the weights of the step that is made next, from notices().
   void begin_step(const Notices& notices);
   Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
+  bool begins_early() const override { return !communicator_.shares_memory() && communicator_.size() > 1; }
+  std::optional<step::ReplicaWeights> find_weights() override;
+  void begin(std::int64_t step, step::ReplicaSum sum) override;
+  void move_on() override { (void)communicator_.move_on(); }  // an error comes again
 
   /// Every member's bytes, by rank; of any size.
   Result<std::vector<std::string>> gather(std::string_view name, std::int64_t step, std::string_view own);
@@ -87,14 +98,26 @@ class GroupExchange final : public step::ReplicaExchange {
   Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text, int root = 0);
 
  private:
-  struct Begun;
-  Result<void> begin(std::int64_t step, step::ReplicaSum& sum, Begun& begun);
+  /// What a reduction refers to until it is done.
+  struct Begun {
+    std::vector<tensor::Tensor> kept = {};                 // this member's parts
+    std::vector<std::vector<tensor::SumPart>> parts = {};  // the same, of each bucket, for the communicator
+    collective::SumLayout layout = {};
+    tensor::Tensor out = {};
+  };
+  Result<void> begin_one(std::int64_t step, step::ReplicaSum& sum);
+  Result<void> begin_buckets(std::int64_t step, const std::string& name, tensor::DType dtype, Begun& begun);
   Deadline deadline() const { return Deadline::after(step_timeout_); }
 
   collective::Communicator& communicator_;
   const std::vector<step::ReplicaRange> shares_;
   const Duration step_timeout_;
+  const std::int64_t bucket_bytes_;
   step::ReplicaWeights weights_;
+  bool is_announced_ = false;
+  std::optional<Notices> heard_;  // of the round that is announced
+  std::deque<Begun> begun_;       // sums of the step that is made
+  std::optional<Error> failed_;   // of begin()
 };
 
 }  // namespace tfd::strategy

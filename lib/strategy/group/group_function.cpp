@@ -85,7 +85,7 @@ class GroupFunction {
       return fail(Code::kInvalidArgument, "--replicas: {}: there are {} processes, each of which needs a replica",
                   counted(static_cast<std::uint64_t>(replicas), "replica"), members);
     exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
-                                                options_.step_timeout);
+                                                options_.step_timeout, options_.bucket_bytes);
     return {};
   }
 

@@ -87,7 +87,7 @@ bool GroupMember::leaves(const Notices& notices) const {
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
   return {own, std::min(options_.device.replicas, own.count), exchange_.get(),
-          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0};
+          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0, options_.pack_bytes};
 }
 
 GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const {
@@ -179,7 +179,8 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
     return fail(Code::kInvalidArgument, "{} {}: there are {} processes, each of which needs a replica", whose,
                 counted(static_cast<std::uint64_t>(replicas), "replica"), members);
   exchange_ =
-      std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout);
+      std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout,
+                                      options_.bucket_bytes);
   return {};
 }
 

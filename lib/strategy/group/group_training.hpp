@@ -4,6 +4,7 @@
 // Trains a program in step with the other members of a group (MultiWorkerMirroredStrategy). The chief runs the training
 // loop and decides what all do next (GroupAct); the others follow. Every member has all variables, equal by
 // construction. Private to the room. Thread rule: each call blocks its thread.
+#include "group_exchange.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/task/group.hpp"
 #include "tfd/train/training.hpp"
@@ -23,7 +24,9 @@ struct GroupTrainingOptions {
   /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
   /// assigns.
   bool as_tensorflow = false;
-  std::int64_t epochs = 1;       // that end with the data of all, where the program states no steps
+  std::int64_t bucket_bytes = kBucketBytes;  // as GroupExchange
+  std::int64_t pack_bytes = 0;               // with `as_tensorflow`: of packs_of_gradients()
+  std::int64_t epochs = 1;                   // that end with the data of all, where the program states no steps
   DeviceTrainingOptions device;  // `replicas` are this process's devices
 };
 

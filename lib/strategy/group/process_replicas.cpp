@@ -43,14 +43,14 @@ class ProcessReplicas final : public ReplicaGroup {
  public:
   /// `group`: null of a process that is alone.
   ProcessReplicas(std::unique_ptr<task::Group> group, std::unique_ptr<collective::Communicator> alone,
-                  std::vector<step::ReplicaRange> shares, Compat compat, Duration timeout)
+                  std::vector<step::ReplicaRange> shares, Compat compat, const CommunicationOptions& communication)
       : ReplicaGroup(shares, group ? group->communicator().rank() : 0),
         group_(std::move(group)),
         alone_(std::move(alone)),
         communicator_(group_ ? group_->communicator() : *alone_),
-        exchange_(communicator_, std::move(shares), timeout),
+        exchange_(communicator_, std::move(shares), communication.timeout, communication.bytes_per_pack),
         is_exact_(compat == Compat::kTensorflow),
-        timeout_(timeout) {}
+        timeout_(communication.timeout) {}
 
   Result<Tensor> reduce(Reduce how, const DistributedValue& value, const Axes& axes, std::string_view name) override;
   Result<Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view name) override;
@@ -391,6 +391,8 @@ Result<std::vector<StepOffer>> ProcessReplicas::agree_on_step(std::string_view w
 
 Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::ClusterConfig* config, int replicas,
                                                             Compat compat, const CommunicationOptions& communication) {
+  if (communication.bytes_per_pack < 0)
+    return fail(Code::kInvalidArgument, "bytes_per_pack must be >= 0, not {}", communication.bytes_per_pack);
   GroupPlace place;
   if (config != nullptr && !config->cluster.empty()) place = TFD_TRY(place_in_group(*config));
   std::vector<step::ReplicaRange> shares{step::ReplicaRange::whole(replicas)};
@@ -399,12 +401,12 @@ Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::Clust
   if (place.members.size() < 2) {
     alone = TFD_TRY(collective::connect({.all = {{"this process", "", ""}}}, nullptr, communication.implementation,
                                         Deadline::never()));
-    return std::make_unique<ProcessReplicas>(nullptr, std::move(alone), std::move(shares), compat,
-                                             communication.timeout);
+    return std::make_unique<ProcessReplicas>(nullptr, std::move(alone), std::move(shares), compat, communication);
   }
   task::GroupOptions options{.members = std::move(place.members), .rank = place.rank, .devices = replicas};
   options.agreement = {{"the program", "one that is in C++"},
-                       {"the compatibility", compat == Compat::kTensorflow ? "tensorflow" : "none"}};
+                       {"the compatibility", compat == Compat::kTensorflow ? "tensorflow" : "none"},
+                       {"bytes_per_pack", std::to_string(communication.bytes_per_pack)}};
   options.engine = communication.implementation;
   options.make_endpoint = communication.make_endpoint;
   options.has_key = communication.has_key;
@@ -423,7 +425,7 @@ Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::Clust
     shares.push_back({all, first, count});
     first += count;
   }
-  return std::make_unique<ProcessReplicas>(std::move(group), nullptr, std::move(shares), compat, communication.timeout);
+  return std::make_unique<ProcessReplicas>(std::move(group), nullptr, std::move(shares), compat, communication);
 }
 
 }  // namespace tfd::strategy

@@ -51,6 +51,8 @@ std::string_view name_of(Type type) {
       return "s32";
     case Type::kU8:
       return "u8";
+    case Type::kU64:
+      return "u64";
     case Type::kF32:
       return "f32";
     case Type::kF64:
@@ -112,6 +114,11 @@ Result<std::span<const std::int64_t>> Call::dims(std::int64_t argument, std::siz
       return fail(Code::kInvalidArgument, "argument {} is {}, too large for LAPACK", argument,
                   format_array(buffer->dtype, dims));
   return dims;
+}
+
+Result<const std::byte*> Call::bytes(std::int64_t argument) const {
+  TFD_TRY(dims(argument, 0));
+  return static_cast<const std::byte*>(static_cast<const Buffer*>(frame_.arguments.values[argument])->data);
 }
 
 Result<Matrices> Call::matrices(std::int64_t argument) const {
@@ -183,7 +190,7 @@ static int type_of(const PJRT_Extension_Base& extension) {
   return type;
 }
 
-Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
+Result<bool> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers) {
   // The plug-in's table of handlers is global and not thread-safe: it is filled once, by the first engine, before
   // anything is compiled.
   static Mutex mutex;
@@ -193,8 +200,8 @@ Result<void> register_handlers(const Api& api, std::span<const std::pair<std::st
   for (const auto* each = api->extension_start; each != nullptr; each = each->next)
     if (type_of(*each) == PJRT_Extension_Type_FFI && each->struct_size >= sizeof(PjrtExtension))
       extension = reinterpret_cast<const PjrtExtension*>(each);
-  if (extension == nullptr || extension->register_handler == nullptr) return {};
-  if (!done.insert(api.operator->()).second) return {};
+  if (extension == nullptr || extension->register_handler == nullptr) return false;
+  if (!done.insert(api.operator->()).second) return true;
   static constexpr std::string_view kPlatform = "Host";
   for (const auto& [name, handler] : handlers) {
     RegisterArgs args{kRegisterArgsSize,
@@ -206,7 +213,7 @@ Result<void> register_handlers(const Api& api, std::span<const std::pair<std::st
                       0};
     TFD_TRY(api.check(extension->register_handler(&args), "cannot register a function"));
   }
-  return {};
+  return true;
 }
 
 }  // namespace tfd::function::ffi

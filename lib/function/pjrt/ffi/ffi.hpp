@@ -47,7 +47,7 @@ struct Table {
 };
 
 /// The numbers are those of xla::PrimitiveType.
-enum class Type : int { kBool = 1, kS32 = 4, kU8 = 6, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
+enum class Type : int { kBool = 1, kS32 = 4, kU8 = 6, kU64 = 9, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
 
 struct Buffer {
   std::size_t struct_size;
@@ -105,6 +105,8 @@ inline constexpr Type kTypeOf = Type::kU8;
 template <>
 inline constexpr Type kTypeOf<int> = Type::kS32;
 template <>
+inline constexpr Type kTypeOf<std::uint64_t> = Type::kU64;
+template <>
 inline constexpr Type kTypeOf<float> = Type::kF32;
 template <>
 inline constexpr Type kTypeOf<double> = Type::kF64;
@@ -151,6 +153,8 @@ class Call {
     const Buffer* const buffer = TFD_TRY(find("argument", frame_.arguments, index, kTypeOf<T>, of.batch, dims));
     return Each<const T>{static_cast<const T*>(buffer->data), product(dims)};
   }
+  /// An argument of any type and shape.
+  Result<const std::byte*> bytes(std::int64_t argument) const;
   template <class T>
   Result<Each<T>> result(std::int64_t index, const Matrices& of, std::initializer_list<std::int64_t> dims) const {
     const Buffer* const buffer = TFD_TRY(find("result", frame_.results, index, kTypeOf<T>, of.batch, dims));
@@ -188,7 +192,7 @@ bool is_answered(const CallFrame& frame);
 /// Return value of a handler.
 void* returned(const CallFrame& frame, std::string_view name, const Result<void>& result);
 
-/// Registers the handlers once per plug-in; does nothing if it lacks the extension.
-Result<void> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers);
+/// Registers the handlers once per plug-in. False: it lacks the extension.
+Result<bool> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers);
 
 }  // namespace tfd::function::ffi

@@ -137,10 +137,10 @@ std::vector<const Target*> called_targets(const hlo::Module& module) {
 
 void use_lapack(std::string path) { Library::of_process().use(std::move(path)); }
 
-Result<void> register_lapack(const Api& api) {
+std::vector<std::pair<std::string_view, ffi::Handler*>> lapack_handlers() {
   std::vector<std::pair<std::string_view, ffi::Handler*>> handlers;
   for (const Target& target : kTargets) handlers.emplace_back(target.name, target.handler);
-  return ffi::register_handlers(api, handlers);
+  return handlers;
 }
 
 Result<void> prepare_lapack(const hlo::Module& module) {

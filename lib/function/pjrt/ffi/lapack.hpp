@@ -8,14 +8,15 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "ffi.hpp"
 #include "tfd/hlo/module.hpp"
 
 namespace tfd::function {
 
-/// Registers all of them with the plug-in, whether LAPACK is installed or not. Called before anything is compiled.
-Result<void> register_lapack(const Api& api);
+/// All of them, whether LAPACK is installed or not, to be registered before anything is compiled.
+std::vector<std::pair<std::string_view, ffi::Handler*>> lapack_handlers();
 
 /// Loads LAPACK if a module calls it. kFailedPrecondition: there is none, or it lacks what the module needs; the
 /// message says what to install.

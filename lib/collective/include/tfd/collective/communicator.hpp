@@ -112,6 +112,10 @@ class Communicator {
   virtual Result<void> begin_all_reduce(const Reduction& what, const SumLayout& layout,
                                         std::span<const tensor::SumPart> parts, std::byte* out) = 0;
   virtual Result<void> wait(Deadline deadline) = 0;  // for the oldest begun one
+  /// Moves what has begun on, as far as it goes without waiting. True: everything that has begun is complete.
+  virtual Result<bool> move_on() = 0;
+  /// True if bytes go through memory: then nothing waits for a network.
+  bool shares_memory() const { return shares_memory_; }
 
   /// Every member's bytes, by rank; their sizes may differ, up to `most`.
   virtual Result<std::vector<std::string>> all_gather(std::string_view name, std::int64_t step, std::string_view own,
@@ -133,7 +137,7 @@ class Communicator {
   virtual Traffic traffic() const = 0;
 
  protected:
-  explicit Communicator(Members members) : members_(std::move(members)) {}
+  Communicator(Members members, bool shares_memory) : members_(std::move(members)), shares_memory_(shares_memory) {}
   struct Stall {
     Duration after{}, again{};
     std::function<void(const std::string&)> say = {};
@@ -142,6 +146,7 @@ class Communicator {
 
  private:
   const Members members_;
+  const bool shares_memory_;
   Stall stall_;
 };
 

@@ -85,6 +85,8 @@ class Engine {
   /// distinguish devices. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
   virtual CompileStats compile_stats() const { return {}; }
+  /// True if programs may show values before they end (value_watch.hpp).
+  virtual bool shows_values() const { return false; }
   virtual Transfers transfers() const { return {}; }
 
   // Values that stay on devices, and programs on several of them. A device is given by its position in devices().

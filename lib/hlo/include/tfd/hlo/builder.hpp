@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,8 @@ class Builder {
   Value all(const Value& value);
   /// Sums over the replicas of the module; every replica gets the sum.
   Value all_reduce(const Value& value, int replicas);
+  /// Calls one of our functions, which has a typed handler, for its effect: with its attribute `index`.
+  void call_out(std::string_view target, std::span<const Value> operands, std::size_t index);
   /// This replica's id: a scalar, u32.
   Value replica_id();
 

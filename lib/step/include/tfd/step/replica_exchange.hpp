@@ -6,6 +6,7 @@
 // bytes between processes is an implementation's business. Thread rule: one thread calls.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,8 +59,19 @@ class ReplicaExchange {
   const ReplicaRange& range() const { return range_; }
   /// Weights of all replicas in a step, which has some data. `own`: of this process's.
   virtual Result<ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) = 0;
-  /// Reduces; all processes state the same sums. kInvalidArgument: the replicas' values differ in their specs.
+  /// Reduces; all processes state the same sums in the same order. The values of those that begin() had aren't looked
+  /// at. kInvalidArgument: the replicas' values differ in their specs.
   virtual Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<ReplicaSum> sums) = 0;
+
+  // The next ones are for a step whose values aren't all computed yet; any thread may call them, one at a time.
+  /// True if sums wait for a network, so that it pays to begin them early.
+  virtual bool begins_early() const { return false; }
+  /// The step's weights, if they are known by now, and the step is sure to be made. Doesn't wait.
+  virtual std::optional<ReplicaWeights> find_weights() { return std::nullopt; }
+  /// Begins the next of the sums that reduce() is called with. Errors are reduce()'s.
+  virtual void begin(std::int64_t /*step*/, ReplicaSum /*sum*/) {}
+  /// Moves what is under way on, as far as it goes without waiting.
+  virtual void move_on() {}
 
  protected:
   explicit ReplicaExchange(ReplicaRange range) : range_(range) {}

@@ -3,6 +3,7 @@
 //
 // How the processes of MultiWorkerMirroredStrategy find each other, and how long they wait. Thread rule: plain values.
 // Source: tf.distribute.experimental.CommunicationOptions, 2.21.
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,8 @@ namespace tfd::strategy {
 
 struct CommunicationOptions {
   collective::EngineKind implementation = collective::EngineKind::kAuto;
+  /// Of which sums are made at most, the same in all processes; 0: nothing is cut.
+  std::int64_t bytes_per_pack = 0;
   Duration join = std::chrono::seconds(600);              // for all members to come
   Duration timeout = std::chrono::hours(24 * 365);        // of one call of all; members that are gone end it before
   Duration silence = std::chrono::seconds(10);            // after which a member that doesn't answer is lost

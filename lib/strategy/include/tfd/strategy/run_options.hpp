@@ -4,6 +4,7 @@
 // What a training, or a run of one function, needs besides its program and its strategy. Thread rule: plain values.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tfd/base/deadline.hpp"
@@ -23,6 +24,9 @@ struct RunOptions {
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
   // The next ones are for a group of workers that make each step together.
   collective::EngineKind collectives = collective::EngineKind::kAuto;
+  /// Bytes of what they sum at once; under --compat tensorflow bytes_per_pack of CommunicationOptions. Absent: the
+  /// default; 0: nothing is cut.
+  std::optional<std::int64_t> bucket_bytes = {};
   /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
   int least_workers = 0;
   /// Where others may be lost: called before this process joins (false), and each time that it is a member (true).
