@@ -44,21 +44,32 @@ Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted) {
   return out;
 }
 
-Result<Streams> shared_streams(std::vector<Met> met, Deadline deadline) {
-  Streams out(met.size());
-  for (std::size_t rank = 0; rank < met.size(); ++rank)
-    if (met[rank].asked) out[rank] = TFD_TRY(make_shared_stream(std::move(met[rank].socket)));
-  for (std::size_t rank = 0; rank < met.size(); ++rank)
-    if (met[rank].socket) out[rank] = TFD_TRY(take_shared_stream(std::move(met[rank].socket), deadline));
+/// Streams to the members of this host, by rank among all; `names`: Unix sockets, which carry the memory's descriptors.
+Result<Streams> shared_streams(const Members& members, Listener& local, const std::vector<std::string>& names,
+                               Deadline deadline) {
+  Members near = members;
+  near.all.clear();
+  std::vector<std::size_t> ranks;
+  for (std::size_t rank = 0; rank < members.all.size(); ++rank) {
+    const Member& one = members.all[rank];
+    if (one.host != members.all[static_cast<std::size_t>(members.rank)].host) continue;
+    if (static_cast<int>(rank) == members.rank) near.rank = static_cast<int>(ranks.size());
+    near.all.push_back({one.name, one.host, names[rank]});
+    ranks.push_back(rank);
+  }
+  auto met = TFD_TRY(meet(near, &local, deadline));
+  Streams out(members.all.size());
+  for (std::size_t i = 0; i < met.size(); ++i)
+    if (met[i].asked) out[ranks[i]] = TFD_TRY(make_shared_stream(std::move(met[i].socket)));
+  for (std::size_t i = 0; i < met.size(); ++i)
+    if (met[i].socket) out[ranks[i]] = TFD_TRY(take_shared_stream(std::move(met[i].socket), deadline));
   return out;
 }
 
-/// All are connected when it returns.
-Result<std::unique_ptr<StreamCommunicator>> connect_streams(const Members& members, Streams streams,
-                                                            bool shares_memory, Deadline deadline) {
-  auto out = TFD_TRY(StreamCommunicator::make(members, std::move(streams), shares_memory));
-  TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
-  return out;
+/// True if some host has several members.
+bool have_neighbours(const Members& members) {
+  return std::ranges::any_of(
+      members.all, [&](const Member& one) { return std::ranges::count(members.all, one.host, &Member::host) > 1; });
 }
 
 }  // namespace
@@ -87,18 +98,18 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
       std::ranges::all_of(members.all, [&](const Member& member) { return member.host == members.all.front().host; });
   if (engine == EngineKind::kShm && !is_one_host)
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
-  const bool shares = engine != EngineKind::kTcp && is_one_host;
   auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline)), members.is_encrypted));
-  auto tcp = TFD_TRY(connect_streams(members, std::move(network), false, deadline));
-  if (!shares || members.all.size() == 1) return std::unique_ptr<Communicator>(std::move(tcp));
-  // Unix sockets, whose names the members tell each other, carry the memory's descriptors.
-  const auto local = TFD_TRY(listen_on_host());
+  auto out = TFD_TRY(StreamCommunicator::make(members, std::move(network)));
   const auto step = static_cast<std::int64_t>(members.generation);
-  const auto names = TFD_TRY(tcp->all_gather("shared memory", step, local->address(), deadline, 256));
-  Members near = members;
-  for (std::size_t rank = 0; rank < names.size(); ++rank) near.all[rank].address = names[rank];
-  auto streams = TFD_TRY(shared_streams(TFD_TRY(meet(near, local.get(), deadline)), deadline));
-  return std::unique_ptr<Communicator>(TFD_TRY(connect_streams(members, std::move(streams), true, deadline)));
+  TFD_TRY(out->barrier("connect", step, deadline));
+  if (engine == EngineKind::kTcp || !have_neighbours(members)) return std::unique_ptr<Communicator>(std::move(out));
+  const auto local = TFD_TRY(listen_on_host());
+  const auto names = TFD_TRY(out->all_gather("shared memory", step, local->address(), deadline, 256));
+  auto near = TFD_TRY(shared_streams(members, *local, names, deadline));
+  TFD_TRY(out->barrier("shared memory is there", step, deadline));
+  out->move_into_memory(std::move(near));
+  TFD_TRY(out->barrier("shared memory is used", step, deadline));
+  return std::unique_ptr<Communicator>(std::move(out));
 }
 
 }  // namespace tfd::collective

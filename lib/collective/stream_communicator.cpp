@@ -44,17 +44,15 @@ class TFD_THREAD_ATTRIBUTE(scoped_lockable) StreamCommunicator::Turn {
 };
 
 Result<std::unique_ptr<StreamCommunicator>> StreamCommunicator::make(Members members,
-                                                                     std::vector<std::unique_ptr<Stream>> streams,
-                                                                     bool shares_memory) {
+                                                                     std::vector<std::unique_ptr<Stream>> streams) {
   process::Fd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake) return fail_errno(errno, "cannot make an eventfd");
   return std::unique_ptr<StreamCommunicator>(
-      new StreamCommunicator(std::move(members), std::move(streams), shares_memory, std::move(wake)));
+      new StreamCommunicator(std::move(members), std::move(streams), std::move(wake)));
 }
 
-StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams,
-                                       bool shares_memory, process::Fd wake)
-    : Communicator(std::move(members), shares_memory),
+StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
+    : Communicator(std::move(members)),
       shares_processors_(members_here(this->members()) > usable_cpus()),
       wake_(std::move(wake)) {
   traffic_.waited_for.resize(static_cast<std::size_t>(size()));
@@ -67,6 +65,19 @@ StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_
 }
 
 StreamCommunicator::~StreamCommunicator() = default;
+
+void StreamCommunicator::move_into_memory(std::vector<std::unique_ptr<Stream>> streams) {
+  const Turn turn(*this);
+  bool have_all = true;
+  for (Peer& peer : peers_) {
+    auto& stream = streams[static_cast<std::size_t>(peer.rank)];
+    have_all = have_all && stream != nullptr;
+    // The connection stays, since the last bytes may still be on their way to the peer.
+    if (stream) peer.replaced = std::exchange(peer.stream, std::move(stream));
+    if (peer.replaced) peer.has_ended = false;
+  }
+  if (have_all) set_shares_memory();
+}
 
 Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
                                                                 std::span<const tensor::SumPart> parts,

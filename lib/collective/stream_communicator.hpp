@@ -21,9 +21,13 @@ namespace tfd::collective {
 class StreamCommunicator : public Communicator {
  public:
   /// kSystem: no descriptors.
-  static Result<std::unique_ptr<StreamCommunicator>> make(Members members, std::vector<std::unique_ptr<Stream>> streams,
-                                                          bool shares_memory = false);
+  static Result<std::unique_ptr<StreamCommunicator>> make(Members members,
+                                                          std::vector<std::unique_ptr<Stream>> streams);
   ~StreamCommunicator() override;
+
+  /// From now on bytes to and from these members, by rank (null: the others), go through memory. They do the same, and
+  /// a barrier has ended before, and another one begins after it: so nothing is on its way.
+  void move_into_memory(std::vector<std::unique_ptr<Stream>> streams);
 
   Result<void> all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
                           std::byte* out, Deadline deadline) override;
@@ -53,7 +57,7 @@ class StreamCommunicator : public Communicator {
   };
   /// A connection, and how far it is. Numbers count collectives; a stream is in the middle of `number`.
   struct Peer {
-    std::unique_ptr<Stream> stream;
+    std::unique_ptr<Stream> stream, replaced = {};
     int rank = 0;
     std::uint64_t out_number = 0, in_number = 0;
     bool is_opened = false, was_heard = false;  // out, in: the call has gone, has come
@@ -73,8 +77,7 @@ class StreamCommunicator : public Communicator {
   };
   class Turn;
 
-  StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, bool shares_memory,
-                     process::Fd wake);
+  StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake);
 
   /// Returns the collective's number.
   Result<std::uint64_t> begin(std::unique_ptr<Operation> operation) TFD_REQUIRES(driving_);

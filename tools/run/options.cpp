@@ -119,8 +119,8 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--collectives",
        .placeholder = "ENGINE",
        .help =
-           "With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory, if all are on "
-           "one host, or TCP",
+           "With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory within a host and "
+           "TCP between hosts, or one of them for all",
        .target = &a.collectives,
        .choices = {"auto", "shm", "tcp"},
        .shown_default = "auto"},

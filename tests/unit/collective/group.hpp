@@ -18,13 +18,16 @@ inline Deadline soon() { return Deadline::after(std::chrono::seconds(20)); }
 
 /// Listeners of a group, and the members as each of them sees them.
 struct Group {
-  explicit Group(int size, bool is_encrypted = false) {
+  /// `hosts`: by rank, as the members say; empty: all on one.
+  explicit Group(int size, bool is_encrypted = false, const std::vector<std::string>& hosts = {}) {
     members.is_encrypted = is_encrypted;
     members.generation = 5;
     members.secret.fill(std::byte{7});
     for (int rank = 0; rank < size; ++rank) {
       listeners.push_back(Listener::bind("127.0.0.1").value());
-      members.all.push_back({"worker:" + std::to_string(rank), "here", listeners.back()->address()});
+      members.all.push_back({"worker:" + std::to_string(rank),
+                             hosts.empty() ? "here" : hosts[static_cast<std::size_t>(rank)],
+                             listeners.back()->address()});
     }
   }
   int size() const { return static_cast<int>(members.all.size()); }

@@ -63,10 +63,14 @@ struct Processes {
 
 }  // namespace
 
-TEST_CASE("faults: a killed member is named by all others, over TCP and by shared memory") {
-  for (const EngineKind engine : {EngineKind::kTcp, EngineKind::kShm}) {
-    Group group(3);
-    Processes processes(group, engine, std::chrono::seconds(20));
+TEST_CASE("faults: a killed member is named by all others, over TCP, by shared memory, and by both") {
+  struct Case {
+    EngineKind engine;
+    std::vector<std::string> hosts = {};
+  };
+  for (const Case& one : {Case{EngineKind::kTcp}, Case{EngineKind::kShm}, Case{EngineKind::kAuto, {"a", "a", "b"}}}) {
+    Group group(3, false, one.hosts);
+    Processes processes(group, one.engine, std::chrono::seconds(20));
     processes.wait_until_all_add();
     ::kill(processes.pids[1], SIGKILL);
     for (const std::size_t rank : {std::size_t{0}, std::size_t{2}})

@@ -24,7 +24,7 @@
 
 namespace tfd::collective {
 
-/// The way that the bytes take: shared memory where all members are on one host, else TCP; or always one of them.
+/// The way that the bytes take: shared memory between members of one host, TCP between hosts; or always one of them.
 enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp };
 /// "auto", "shm", "tcp". kUsage names the choices.
 Result<EngineKind> parse_engine_kind(std::string_view name);
@@ -114,7 +114,7 @@ class Communicator {
   virtual Result<void> wait(Deadline deadline) = 0;  // for the oldest begun one
   /// Moves what has begun on, as far as it goes without waiting. True: everything that has begun is complete.
   virtual Result<bool> move_on() = 0;
-  /// True if bytes go through memory: then nothing waits for a network.
+  /// True if all bytes go through memory: then nothing waits for a network.
   bool shares_memory() const { return shares_memory_; }
 
   /// Every member's bytes, by rank; their sizes may differ, up to `most`.
@@ -137,7 +137,8 @@ class Communicator {
   virtual Traffic traffic() const = 0;
 
  protected:
-  Communicator(Members members, bool shares_memory) : members_(std::move(members)), shares_memory_(shares_memory) {}
+  explicit Communicator(Members members) : members_(std::move(members)) {}
+  void set_shares_memory() { shares_memory_ = true; }
   struct Stall {
     Duration after{}, again{};
     std::function<void(const std::string&)> say = {};
@@ -146,7 +147,7 @@ class Communicator {
 
  private:
   const Members members_;
-  const bool shares_memory_;
+  bool shares_memory_ = false;
   Stall stall_;
 };
 
