@@ -114,7 +114,9 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   }
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
-  with.least_workers = TFD_TRY(run::least_workers(a, workers_of(config.cluster), io.env));
+  const auto bounds = TFD_TRY(run::worker_bounds(a, workers_of(config.cluster), io.env));
+  with.least_workers = bounds.least;
+  with.most_workers = bounds.most;
   with.on_step = TFD_TRY(run::fault_at_step(io.env));
   with.on_standing = run::standing_writer(io.env);
   with.verify_every = a.verify_every.value_or(with.verify_every);

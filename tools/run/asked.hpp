@@ -52,9 +52,14 @@ struct Asked {
 std::vector<cli::Option> options(Asked& asked);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
-/// MIN of --workers, else of what a tfd-launch says that replaces those who fail, for a cluster with so many; 0: not
-/// said. kUsage.
-Result<int> least_workers(const Asked& asked, int workers, const Environment& env);
+/// How many workers a group may have.
+struct WorkerBounds {
+  int least = 0;  // 0: not said
+  int most = 0;   // where a tfd-launch may add to the cluster's, and move them; 0: it has these
+};
+/// MIN:MAX of --workers, else of what a tfd-launch says that replaces those who fail, for a cluster with so many.
+/// kUsage.
+Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Environment& env);
 /// Does to this process, at a step, what a tfd-launch was asked to (--fault); empty if that is nothing.
 /// kInvalidArgument.
 Result<std::function<void(std::int64_t step)>> fault_at_step(const Environment& env);

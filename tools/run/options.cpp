@@ -172,17 +172,17 @@ std::vector<cli::Option> options(Asked& a) {
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
 }
 
-Result<int> least_workers(const Asked& a, int workers, const Environment& env) {
-  const std::string launched = a.workers.empty() && a.has_group() && env.has(kMemberFile) ? env.get("TFD_WORKERS") : "";
-  const std::string& text = a.workers.empty() ? launched : a.workers;
-  if (text.empty()) return 0;
+Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environment& env) {
+  const bool is_launched = a.has_group() && env.has(kMemberFile);
+  const std::string text = a.workers.empty() && is_launched ? env.get("TFD_WORKERS") : a.workers;
+  if (text.empty()) return WorkerBounds{};
   const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
   const Bounds bounds = TFD_TRY(parse_bounds(name, text));
   if (!bounds.is_elastic) return fail(Code::kUsage, "{}: '{}' is not MIN:MAX", name, printable(text));
-  if (bounds.most != workers)
+  if (is_launched ? bounds.most < workers : bounds.most != workers)
     return fail(Code::kUsage, "{} {}: the cluster has {}, which is the most that there can be", name, text,
                 counted(static_cast<std::uint64_t>(workers), "worker"));
-  return static_cast<int>(bounds.least);
+  return WorkerBounds{static_cast<int>(bounds.least), is_launched ? static_cast<int>(bounds.most) : 0};
 }
 
 Result<std::function<void(std::int64_t)>> fault_at_step(const Environment& env) {

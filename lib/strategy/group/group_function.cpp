@@ -70,7 +70,7 @@ class GroupFunction {
 
   Result<void> join() {
     task::GroupOptions with = options_.group;
-    with.least = 0;
+    with.least = with.most = 0;
     with.interruption = interruption_.get_token();
     with.devices = options_.device.replicas;
     with.describe = [this](task::TaskStatus& status) {

@@ -162,7 +162,13 @@ int GroupMember::devices_of_all() const {
   return std::accumulate(devices.begin(), devices.end(), 0);
 }
 
-/// Returns as many as are stated, else as in the chief's checkpoint, else one for each device.
+/// Returns how many members there may be at a time.
+int GroupMember::most_members() const {
+  const auto known = static_cast<int>(options_.group.members.size());
+  return options_.group.least == 0 ? known : std::max(options_.group.most, known);
+}
+
+/// Returns as many as are stated, else as in the chief's checkpoint, else one for each device, of whom may come, too.
 int GroupMember::replicas_of_new_training(int known) const {
   if (options_.follows_members) return devices_of_all();
   int replicas = options_.replicas;
@@ -170,14 +176,18 @@ int GroupMember::replicas_of_new_training(int known) const {
     options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
                                replicas, known);
   if (replicas == 0) replicas = known;
-  return replicas != 0 ? replicas : devices_of_all();
+  if (replicas != 0) return replicas;
+  const int awaited = most_members() - static_cast<int>(group_->devices().size());
+  return devices_of_all() + std::max(awaited, 0) * group_->devices().front();
 }
 
 Result<void> GroupMember::share(int replicas, const std::string& whose) {
   const auto members = static_cast<int>(names_.size());
-  if (replicas < members)
-    return fail(Code::kInvalidArgument, "{} {}: there are {} processes, each of which needs a replica", whose,
-                counted(static_cast<std::uint64_t>(replicas), "replica"), members);
+  // Those who may come later, too: one that is too many then would end a training that is under way.
+  const int needed = options_.follows_members ? members : std::max(members, most_members());
+  if (replicas < needed)
+    return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica", whose,
+                counted(static_cast<std::uint64_t>(replicas), "replica"), needed > members ? "may be" : "are", needed);
   exchange_ =
       std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout,
                                       options_.bucket_bytes);

@@ -115,6 +115,7 @@ class GroupMember {
   Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
+  int most_members() const;
   int replicas_of_new_training(int known) const;
   int devices_of_all() const;
   Result<void> enter(const train::TrainStart& from);

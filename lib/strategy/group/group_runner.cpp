@@ -105,6 +105,7 @@ class GroupRunner final : public Runner {
     with.group.rank = rank_;
     with.group.agreement = std::move(agreement);
     with.group.least = options.least_workers;
+    with.group.most = options.most_workers;
     with.group.engine = options.collectives;
     with.group.make_endpoint = options.make_endpoint;
     with.group.has_key = options.has_key;

@@ -11,6 +11,7 @@
 #include <set>
 #include <variant>
 
+#include "directory.hpp"
 #include "held_meeting.hpp"
 #include "listen_host.hpp"
 #include "meeting.hpp"
@@ -35,7 +36,7 @@ class GroupImpl final : public Group {
   explicit GroupImpl(GroupOptions options)
       : options_(std::move(options)),
         started_(Clock::now()),
-        names_(names_of(options_.members)),
+        directory_(options_.members, options_.rank),
         held_(options_.settle) {}
 
   ~GroupImpl() override {
@@ -54,7 +55,7 @@ class GroupImpl final : public Group {
 
   /// Watches the others from now on.
   void watch() {
-    for (const std::string& name : names_)
+    for (const std::string& name : names())
       if (name != own_name()) peer_of(name);
   }
 
@@ -78,19 +79,15 @@ class GroupImpl final : public Group {
   bool has_newcomers() const override { return has_newcomers_; }
 
  private:
-  static std::vector<std::string> names_of(const std::vector<std::pair<std::string, std::string>>& members) {
-    std::vector<std::string> out;
-    for (const auto& [name, address] : members) out.push_back(name);
-    return out;
-  }
   bool is_first() const { return options_.rank == 0; }
   bool is_elastic() const { return options_.least > 0; }
+  bool is_open() const { return options_.most > 0; }
   Duration patience() const { return std::max(options_.silence - kNamedAfter, Duration::zero()); }
-  const std::string& own_name() const { return names_[static_cast<std::size_t>(options_.rank)]; }
-  const std::string& first() const { return names_.front(); }
+  const std::vector<std::string>& names() const { return directory_.names(); }
+  const std::string& own_name() const { return directory_.own(); }
+  const std::string& first() const { return directory_.first(); }
   transport::PeerId peer_of(const std::string& name) {
-    const auto at = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
-    return endpoint_->add_peer(name, options_.members[at].second, {.patience = patience()});
+    return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience()});
   }
   bool is_up(const std::string& name) { return endpoint_->state(peer_of(name)) == transport::PeerState::kUp; }
 
@@ -118,6 +115,7 @@ class GroupImpl final : public Group {
     return {.name = own_name(),
             .host = collective::host_id(),
             .address = listener_->address(),
+            .at = directory_.address_of(own_name()),
             .pid = ::getpid(),
             .devices = options_.devices,
             .incarnation = endpoint_ ? endpoint_->incarnation() : 0,
@@ -144,8 +142,8 @@ class GroupImpl final : public Group {
   void join(const transport::Caller& caller, const transport::Message& request, transport::Responder responder) {
     const MutexLock lock(mutex_);
     if (request.meta.empty()) {  // who only asks
-      const std::string known = roster_.has_generation() ? roster_.holder() : held_.is_held() ? own_name() : "";
-      return responder.reply(meeting_message(format_referral({known, roster_.has_generation()})));
+      if (roster_.has_generation() || !held_.is_held()) return responder.reply(meeting_message(refer()));
+      return responder.reply(meeting_message(format_referral({.to = own_name()})));
     }
     auto asked = parse_join(request.meta);
     if (!asked) return responder.reply(fail(asked.error()));
@@ -159,8 +157,14 @@ class GroupImpl final : public Group {
       held_.keep(caller.connection, *std::move(asked), std::move(responder));
       has_newcomers_ = true;
     } else {
-      responder.reply(meeting_message(format_referral({roster_.holder(), roster_.has_generation()})));
+      responder.reply(meeting_message(refer()));
     }
+  }
+
+  /// Says who holds the next meeting of this generation.
+  std::string refer() const TFD_REQUIRES(mutex_) {
+    const std::string holder = roster_.holder();
+    return format_referral({holder, roster_.has_generation(), roster_.address_of(holder)});
   }
 
   void tell() TFD_REQUIRES(mutex_) {
@@ -169,9 +173,9 @@ class GroupImpl final : public Group {
   }
 
   void peer_changed(const transport::PeerEvent& event) {
-    const auto silence = format_duration(options_.silence);
     if (event.state == transport::PeerState::kSilent && options_.say)
-      options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason, silence));
+      options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason,
+                               format_duration(options_.silence)));
     const MutexLock lock(mutex_);
     tell();
     if (event.state == transport::PeerState::kUp) {
@@ -214,9 +218,9 @@ class GroupImpl final : public Group {
         lost_meanwhile_.clear();
       }
       MeetingResult met = TFD_TRY(find_members(deadline));
-      if (!is_elastic() && met.members.size() != names_.size())
+      if (!is_elastic() && met.members.size() != names().size())
         return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
-                    first(), met.members.size(), names_.size());
+                    first(), met.members.size(), names().size());
       TFD_TRY(adopt(met));
       const auto rank = std::ranges::find(met.members, own_name(), &collective::Member::name) - met.members.begin();
       auto communicator =
@@ -269,6 +273,7 @@ class GroupImpl final : public Group {
     if (!roster_.is_member(own_name())) return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
     devices_ = met.devices;
     lost_.reset();
+    for (std::size_t i = 0; i < met.members.size() && is_open(); ++i) directory_.learn(met.members[i].name, met.at[i]);
     // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
     for (std::size_t i = 0; i < met.members.size() && is_elastic(); ++i) {
       const std::string& name = met.members[i].name;
@@ -289,7 +294,8 @@ class GroupImpl final : public Group {
       const std::string host = next.empty() ? TFD_TRY(find_holder(deadline)) : std::exchange(next, {});
       Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
       if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
-      if (const std::string& to = std::get<Referral>(met).to; may_be_asked(to)) next = to;
+      const Referral& referral = std::get<Referral>(met);
+      if (may_be_asked(referral)) next = referral.to;
       if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
@@ -299,15 +305,11 @@ class GroupImpl final : public Group {
     }
   }
 
-  /// True if this task of the cluster stands before this one, and so holds a first meeting rather than this one.
-  bool comes_before(const std::string& name) const {
-    return std::ranges::find(names_, name) - names_.begin() < options_.rank;
-  }
-
-  /// True if this task of the cluster isn't known to be lost.
-  bool may_be_asked(const std::string& name) {
+  /// True if this is a task of the group that isn't known to be lost.
+  bool may_be_asked(const Referral& to) {
     const MutexLock lock(mutex_);
-    return name != own_name() && std::ranges::find(names_, name) != names_.end() && !roster_.is_lost(name);
+    if (is_open() && !to.to.empty()) directory_.learn(to.to, to.at);
+    return to.to != own_name() && directory_.knows(to.to) && !roster_.is_lost(to.to);
   }
 
   /// The task to ask next. A newcomer asks whoever is up, in turns; if nobody has a group, and none that stands before
@@ -321,10 +323,11 @@ class GroupImpl final : public Group {
     std::string found;
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
       const auto is_first_here = [&] {
-        return std::ranges::none_of(names_, [&](const auto& name) { return comes_before(name) && is_up(name); });
+        return std::ranges::none_of(names(),
+                                    [&](const auto& name) { return directory_.comes_before_own(name) && is_up(name); });
       };
-      for (std::size_t i = 0; i < names_.size() && found.empty(); ++i) {
-        const std::string& name = names_[asked_++ % names_.size()];
+      for (std::size_t i = 0; i < names().size() && found.empty(); ++i) {
+        const std::string& name = names()[asked_++ % names().size()];
         const bool is_own_turn = name == own_name() && Clock::now() >= started_ + options_.settle && is_first_here();
         if (is_own_turn || (name != own_name() && is_up(name))) found = name;
       }
@@ -335,9 +338,9 @@ class GroupImpl final : public Group {
 
   void begin_meeting() {
     const MutexLock lock(mutex_);
-    Meeting meeting(names_, options_.least);
+    Meeting meeting(names(), options_.least, options_.most);
     if (is_elastic())
-      for (const std::string& name : names_)
+      for (const std::string& name : names())
         if (name != own_name()) meeting.set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
     held_.begin(std::move(meeting), own_request());
     has_newcomers_ = false;
@@ -351,14 +354,16 @@ class GroupImpl final : public Group {
       if (is_elastic()) look_for_others(probed);
       const MutexLock lock(mutex_);
       // One that stands before this member answers again.
-      if (is_elastic() && roster_.has_generation() && roster_.holder() != own_name()) referred_ = roster_.holder();
-      if (!referred_.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
+      if (is_elastic() && roster_.has_generation() && roster_.holder() != own_name())
+        referred_ = {roster_.holder(), true};
+      if (!referred_.to.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
       return held_.meeting().missing();
     }));
     const collective::Secret secret = collective::make_secret();
     const MutexLock lock(mutex_);
-    if (!referred_.empty()) {
-      const Referral referral{std::exchange(referred_, {}), true};
+    if (!referred_.to.empty()) {
+      Referral referral = std::exchange(referred_, {});
+      referral.has_group = true;
       held_.end(format_referral(referral), !is_elastic());
       return referral;
     }
@@ -370,7 +375,7 @@ class GroupImpl final : public Group {
   /// Asks each task that is up, once, whether others have a generation: before a first one begins, and after a cut,
   /// when others may have gone on without this member.
   void look_for_others(std::set<std::string>& probed) {
-    for (const std::string& name : names_) {
+    for (const std::string& name : names()) {
       if (name == own_name()) continue;
       if (!is_up(name)) probed.erase(name);
       if (!is_up(name) || !probed.insert(name).second) continue;
@@ -380,8 +385,8 @@ class GroupImpl final : public Group {
                            const MutexLock lock(mutex_);
                            const bool is_first_meeting = !roster_.has_generation();
                            if (referral && referral->to != own_name() &&
-                               (referral->has_group || (is_first_meeting && comes_before(referral->to))))
-                             referred_ = referral->to;
+                               (referral->has_group || (is_first_meeting && directory_.comes_before_own(referral->to))))
+                             referred_ = *referral;
                            tell();
                          });
     }
@@ -393,8 +398,8 @@ class GroupImpl final : public Group {
     bool is_there = false;
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
       is_there = is_there || endpoint_->state(peer) == transport::PeerState::kUp;
-      return is_there || (is_elastic() && !may_be_asked(host)) ? std::vector<std::string>()
-                                                               : std::vector<std::string>{host};
+      return is_there || (is_elastic() && !may_be_asked({.to = host})) ? std::vector<std::string>()
+                                                                       : std::vector<std::string>{host};
     }));
     struct Answer {
       Mutex mutex;
@@ -447,15 +452,11 @@ class GroupImpl final : public Group {
       const std::vector<std::string> names = missing();
       if (names.empty()) return {};
       if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
-      if (deadline.expired())
-        return fail(Code::kDeadlineExceeded, "waited {} for {} to join",
-                    format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun)),
-                    fmt::join(names, ", "));
+      const std::string whom = fmt::format("{} to join", fmt::join(names, ", "));
+      const auto waited = format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun));
+      if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", waited, whom);
       if (report.expired()) {
-        if (options_.say)
-          options_.say(
-              fmt::format("waiting for {} to join ({} so far)", fmt::join(names, ", "),
-                          format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun))));
+        if (options_.say) options_.say(fmt::format("waiting for {} ({} so far)", whom, waited));
         report = Deadline::after(3 * options_.stall_report);
       }
       MutexLock lock(mutex_);
@@ -466,7 +467,7 @@ class GroupImpl final : public Group {
 
   const GroupOptions options_;
   const Clock::time_point started_;
-  const std::vector<std::string> names_;  // of the cluster's tasks
+  Directory directory_;  // the caller's thread alone changes it, under the lock, and reads it without
   std::vector<int> devices_;
   std::unique_ptr<collective::Listener> listener_;
   std::size_t asked_ = 0;                    // tasks that a newcomer has asked
@@ -478,7 +479,7 @@ class GroupImpl final : public Group {
   Roster roster_ TFD_GUARDED_BY(mutex_);
   HeldMeeting held_ TFD_GUARDED_BY(mutex_);
   std::map<std::string, transport::Incarnation> lost_meanwhile_ TFD_GUARDED_BY(mutex_);  // while the members meet
-  std::string referred_ TFD_GUARDED_BY(mutex_);             // who has a group, before a first meeting ends
+  Referral referred_ TFD_GUARDED_BY(mutex_);                // who has a group, before a first meeting ends
   std::unique_ptr<collective::Communicator> communicator_;  // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
   bool has_left_ TFD_GUARDED_BY(mutex_) = false;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/address.hpp"
 
 namespace tfd::task {
 namespace {
@@ -57,6 +58,12 @@ Result<std::uint64_t> incarnation_at(const Json& object) {
   return found->get<std::uint64_t>();
 }
 
+Result<std::string> endpoint_at(const Json& object) {
+  std::string out = text_at(object, "at");
+  if (!cluster::parse_address(out)) return malformed("its address");
+  return out;
+}
+
 Result<std::vector<std::string>> names_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed(key);
@@ -86,6 +93,7 @@ std::string format_join(const JoinRequest& request) {
   return Json{{"name", request.name},
               {"host", request.host},
               {"address", request.address},
+              {"at", request.at},
               {"pid", request.pid},
               {"devices", request.devices},
               {"incarnation", request.incarnation},
@@ -100,6 +108,7 @@ Result<JoinRequest> parse_join(std::string_view text) {
   const Json json = TFD_TRY(parse(text));
   JoinRequest out{.name = text_at(json, "name"), .host = text_at(json, "host"), .address = text_at(json, "address")};
   if (out.name.empty() || out.host.empty() || out.address.empty()) return malformed("its name, host or address");
+  out.at = TFD_TRY(endpoint_at(json));
   const auto pid = json.find("pid");
   if (pid != json.end() && pid->is_number_integer()) out.pid = pid->get<std::int64_t>();
   out.devices = TFD_TRY(devices_at(json));
@@ -121,7 +130,7 @@ Result<JoinRequest> parse_join(std::string_view text) {
 }
 
 std::string format_referral(const Referral& referral) {
-  return Json{{"ask", referral.to}, {"has_group", referral.has_group}}.dump();
+  return Json{{"ask", referral.to}, {"has_group", referral.has_group}, {"at", referral.at}}.dump();
 }
 
 std::optional<Referral> parse_referral(std::string_view text) {
@@ -129,7 +138,10 @@ std::optional<Referral> parse_referral(std::string_view text) {
   const auto to = json.is_object() ? json.find("ask") : json.end();
   if (to == json.end() || !to->is_string()) return std::nullopt;
   const auto has_group = json.find("has_group");
-  return Referral{to->get<std::string>(), has_group != json.end() && has_group->is_boolean() && has_group->get<bool>()};
+  const std::string at = text_at(json, "at");
+  return Referral{.to = to->get<std::string>(),
+                  .has_group = has_group != json.end() && has_group->is_boolean() && has_group->get<bool>(),
+                  .at = cluster::parse_address(at) ? at : ""};
 }
 
 std::string format_result(const MeetingResult& result) {
@@ -139,6 +151,7 @@ std::string format_result(const MeetingResult& result) {
     members.push_back({{"name", one.name},
                        {"host", one.host},
                        {"address", one.address},
+                       {"at", result.at[i]},
                        {"devices", result.devices[i]},
                        {"incarnation", result.incarnations[i]}});
   }
@@ -159,6 +172,7 @@ Result<MeetingResult> parse_result(std::string_view text) {
     out.members.push_back(std::move(member));
     out.devices.push_back(TFD_TRY(devices_at(one)));
     out.incarnations.push_back(TFD_TRY(incarnation_at(one)));
+    out.at.push_back(TFD_TRY(endpoint_at(one)));
   }
   out.secret = TFD_TRY(secret_of(text_at(json, "secret")));
   return out;
@@ -176,19 +190,32 @@ bool has_quorum(const Generation& last, const std::vector<std::string>& present,
 }
 
 Result<int> Meeting::join(const JoinRequest& request) {
-  const auto found = std::ranges::find(names_, request.name);
-  if (found == names_.end())
-    return fail(Code::kInvalidArgument, "{} is none of the {} members of this group", printable(request.name),
-                names_.size());
   if (is_over_)
     return fail(Code::kFailedPrecondition, "the group started without this process; it takes no more members");
-  const auto at = static_cast<std::size_t>(found - names_.begin());
+  const std::size_t at = TFD_TRY(place_of(request.name));
   std::optional<JoinRequest>& place = joined_[at];
   if (place && (place->pid != request.pid || place->host != request.host))
     return fail(Code::kAlreadyExists, "{} has joined already, as process {}", request.name, place->pid);
   TFD_TRY(check_agreement(request));
   place = request;
   return static_cast<int>(at);
+}
+
+/// The place of a task, which somebody who is new gets here.
+Result<std::size_t> Meeting::place_of(const std::string& name) {
+  const auto found = std::ranges::find(names_, name);
+  const auto at = static_cast<std::size_t>(found - names_.begin());
+  if (found == names_.end() && most_ == 0)
+    return fail(Code::kInvalidArgument, "{} is none of the {} members of this group", printable(name), names_.size());
+  const auto here = static_cast<std::size_t>(std::ranges::count_if(joined_, [](const auto& one) { return !!one; }));
+  if (most_ > 0 && here >= most_ && (found == names_.end() || !joined_[at]))
+    return fail(Code::kFailedPrecondition, "{} is too many: the group has {} members of at most {}", printable(name),
+                here, most_);
+  if (found != names_.end()) return at;
+  names_.push_back(name);
+  joined_.emplace_back();
+  is_lost_.push_back(false);
+  return at;
 }
 
 Result<void> Meeting::check_agreement(const JoinRequest& request) const {
@@ -263,6 +290,7 @@ MeetingResult Meeting::end(const collective::Secret& secret) {
     out.members.push_back({one->name, one->host, one->address});
     out.devices.push_back(one->devices);
     out.incarnations.push_back(one->incarnation);
+    out.at.push_back(one->at);
   }
   return out;
 }

@@ -27,6 +27,7 @@ struct JoinRequest {
   std::string name;     // "worker:1"
   std::string host;     // collective::host_id()
   std::string address;  // of its collective::Listener
+  std::string at;       // address of its endpoint
   std::int64_t pid = 0;
   int devices = 1;
   std::uint64_t incarnation = 0;  // of its endpoint
@@ -40,12 +41,14 @@ struct MeetingResult {
   std::vector<collective::Member> members;  // by rank
   std::vector<int> devices;                 // by rank
   std::vector<std::uint64_t> incarnations;  // by rank
+  std::vector<std::string> at;              // by rank: addresses of their endpoints
   collective::Secret secret{};
 };
 /// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know.
 struct Referral {
   std::string to = {};
   bool has_group = false;  // it is of a group that makes steps; else it holds a first meeting
+  std::string at = {};     // where whom to ask is, if it is known
 };
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
@@ -62,16 +65,18 @@ bool has_quorum(const Generation& last, const std::vector<std::string>& present,
 
 class Meeting {
  public:
-  /// `names`: of all that may be members, in the cluster's order. `least`: how many suffice; 0: all.
-  explicit Meeting(std::vector<std::string> names, int least = 0)
+  /// `names`: of all that may be members, in the cluster's order. `least`: how many suffice; 0: all. `most`: others may
+  /// come, too, up to so many members; 0: nobody else.
+  explicit Meeting(std::vector<std::string> names, int least = 0, int most = 0)
       : names_(std::move(names)),
         least_(least > 0 ? static_cast<std::size_t>(least) : names_.size()),
+        most_(static_cast<std::size_t>(most)),
         joined_(names_.size()),
         is_lost_(names_.size()) {}
 
   /// Adds a member; one that came before with the same process replaces itself. Returns its place in `names`.
   /// kInvalidArgument: it disagrees with the first one that came, or isn't a member; kAlreadyExists: another process
-  /// has its name; kFailedPrecondition: the meeting is over.
+  /// has its name; kFailedPrecondition: the meeting is over, or there are as many as there can be.
   Result<int> join(const JoinRequest& request);
   /// Forgets a member whose connection has ended, unless the meeting is over.
   void forget(int place);
@@ -88,12 +93,13 @@ class Meeting {
   MeetingResult end(const collective::Secret& secret);
 
  private:
+  Result<std::size_t> place_of(const std::string& name);
   Result<void> check_agreement(const JoinRequest& request) const;
   const Generation& last() const;
   std::vector<std::string> present() const;
 
-  const std::vector<std::string> names_;
-  const std::size_t least_;
+  std::vector<std::string> names_;  // those that nobody knew before they came are last
+  const std::size_t least_, most_;
   std::vector<std::optional<JoinRequest>> joined_;  // by place
   std::vector<bool> is_lost_;                       // by place
   bool is_over_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group/meeting.hpp"
 
+#include "group/directory.hpp"
 #include "group/roster.hpp"
 
 #include <doctest/doctest.h>
@@ -16,6 +17,7 @@ JoinRequest request_of(const std::string& name, std::int64_t pid = 1) {
   return {.name = name,
           .host = "h",
           .address = "127.0.0.1:" + std::to_string(4000 + pid),
+          .at = "127.0.0.1:" + std::to_string(7000 + pid),
           .pid = pid,
           .devices = 2,
           .agreement = {{"the program", "abc"}, {"--replicas", "4"}}};
@@ -69,6 +71,39 @@ TEST_CASE("meeting: strangers, second processes and latecomers are refused") {
   REQUIRE(meeting.join(request_of("worker:0", 1)));
   static_cast<void>(meeting.end({}));
   CHECK(meeting.join(request_of("worker:1", 9)).error().code == Code::kFailedPrecondition);
+}
+
+TEST_CASE("meeting: with a most number, others come, too, up to that, and are behind those that were known") {
+  Meeting meeting({"worker:0", "worker:1"}, 1, 3);
+  REQUIRE(meeting.join(request_of("worker:0", 1)));
+  CHECK(meeting.join(request_of("worker:3", 3)).value() == 2);
+  CHECK(meeting.missing() == std::vector<std::string>{"worker:1"});
+  REQUIRE(meeting.join(request_of("worker:1", 2)));
+  CHECK(meeting.join(request_of("worker:3", 3)).value() == 2);  // it reconnected
+  const auto refused = meeting.join(request_of("worker:2", 4));
+  CHECK(refused.error().code == Code::kFailedPrecondition);
+  CHECK(refused.error().message == "worker:2 is too many: the group has 3 members of at most 3");
+  const auto result = meeting.end({});
+  CHECK(names_of(result) == "worker:0 worker:1 worker:3");
+  CHECK(result.at == std::vector<std::string>{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"});
+}
+
+TEST_CASE("directory: who is new stands where the cluster has it, and who comes again elsewhere has another address") {
+  task::Directory directory({{"worker:0", "a:1"}, {"worker:2", "c:1"}}, 1);
+  directory.learn("worker:10", "k:1");
+  directory.learn("worker:1", "b:1");
+  directory.learn("chief:0", "z:1");
+  CHECK(directory.names() == std::vector<std::string>{"chief:0", "worker:0", "worker:1", "worker:2", "worker:10"});
+  directory.learn("worker:1", "b:2");
+  CHECK(directory.address_of("worker:1") == "b:2");
+  directory.learn("worker:1", "");
+  CHECK(directory.address_of("worker:1") == "b:2");
+  directory.learn("worker:2", "elsewhere:1");  // itself
+  CHECK(directory.address_of("worker:2") == "c:1");
+  CHECK(directory.comes_before_own("worker:1"));
+  CHECK_FALSE(directory.comes_before_own("worker:10"));
+  CHECK_FALSE(directory.comes_before_own("worker:7"));
+  CHECK_FALSE(directory.knows("worker:7"));
 }
 
 TEST_CASE("meeting: members that differ are refused with what differs") {
@@ -177,9 +212,12 @@ TEST_CASE("roster: the first member that isn't lost holds the next meeting; who 
   const task::MeetingResult met{.generation = 2,
                                 .members = {{"worker:1", "h", "a"}, {"worker:0", "h", "b"}},
                                 .devices = {1, 1},
-                                .incarnations = {11, 10}};
+                                .incarnations = {11, 10},
+                                .at = {"h1:7000", "h0:7000"}};
   roster.adopt(met);
   CHECK(roster.holder() == "worker:1");
+  CHECK(roster.address_of("worker:1") == "h1:7000");
+  CHECK(roster.address_of("worker:2").empty());
   CHECK(roster.lost("worker:1", 11, false));
   CHECK(roster.holder() == "worker:0");
   CHECK(roster.ended().empty());
@@ -190,7 +228,7 @@ TEST_CASE("roster: the first member that isn't lost holds the next meeting; who 
   roster.up("worker:1", 12);  // another process
   CHECK(roster.ended() == std::vector<std::string>{"worker:1"});
   CHECK(roster.holder() == "worker:0");
-  roster.adopt({.generation = 3, .members = met.members, .devices = {1, 1}, .incarnations = {12, 10}});
+  roster.adopt({.generation = 3, .members = met.members, .devices = {1, 1}, .incarnations = {12, 10}, .at = met.at});
   CHECK(roster.ended().empty());
   CHECK_FALSE(roster.lost("worker:1", 11, true));  // known late of the process that was replaced
   CHECK(roster.holder() == "worker:1");
@@ -202,13 +240,24 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   REQUIRE(parsed);
   CHECK(parsed->agreement == request.agreement);
   CHECK(parsed->pid == 7);
-  task::MeetingResult result{
-      .generation = 3, .members = {{"worker:0", "h", "127.0.0.1:1"}}, .devices = {2}, .incarnations = {7}};
+  CHECK(parsed->at == "127.0.0.1:7007");
+  task::MeetingResult result{.generation = 3,
+                             .members = {{"worker:0", "h", "127.0.0.1:1"}},
+                             .devices = {2},
+                             .incarnations = {7},
+                             .at = {"h:7000"}};
   result.secret[31] = std::byte{0xab};
   const auto told = task::parse_result(task::format_result(result));
   REQUIRE(told);
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
+  CHECK(told->at == result.at);
+  const auto referral = task::parse_referral(task::format_referral({"worker:2", true, "h2:7000"}));
+  REQUIRE(referral);
+  CHECK(referral->to == "worker:2");
+  CHECK(referral->has_group);
+  CHECK(referral->at == "h2:7000");
+  CHECK(task::parse_referral(R"({"ask": "worker:2", "at": "nowhere"})")->at.empty());
   for (
       const std::string text :
       {"", "[]", "{}", R"({"name": 1})", R"({"name": "w", "host": "h", "address": "a", "devices": 0})",

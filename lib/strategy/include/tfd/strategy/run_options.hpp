@@ -29,6 +29,9 @@ struct RunOptions {
   std::optional<std::int64_t> bucket_bytes = {};
   /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
   int least_workers = 0;
+  /// With least_workers: how many there may be, where all are told of the addresses of those that come; 0: those of the
+  /// cluster, at its addresses.
+  int most_workers = 0;
   /// Where others may be lost: called before this process joins (false), and each time that it is a member (true).
   std::function<void(bool is_member)> on_standing = {};
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group

@@ -23,12 +23,14 @@
 namespace tfd::task {
 
 struct GroupOptions {
-  /// Names and addresses of all members, by rank; the first is the chief.
+  /// Names and addresses of all members, by rank; the first is the chief. With `most`, of those that are known: others
+  /// come at addresses that they say, and so does who comes again elsewhere.
   std::vector<std::pair<std::string, std::string>> members;
   int rank = 0;
   int devices = 1;  // of this process
   /// How many members suffice: others are lost, and come, while the group goes on. 0: all, and it ends with the first.
   int least = 0;
+  int most = 0;  // with `least`: members that there may be at a time; 0: those of `members`
   Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
   /// What must be the same in all members: what it is ("program"), and its value, or a digest of it.
   std::vector<std::pair<std::string, std::string>> agreement = {};
