@@ -60,9 +60,8 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.joint.rendezvous},
       {.names = "--nnodes",
        .placeholder = "MIN[:MAX]",
-       .help = "With --rendezvous or --hosts, how many tfd-launch there are; with MIN:MAX all are started again when a "
-               "task fails or "
-               "a host is lost or joins",
+       .help = "With --rendezvous or --hosts, how many tfd-launch there are; with MIN:MAX hosts may be lost, and come, "
+               "and failures are made good, as with --workers",
        .target = &a.nnodes,
        .shown_default = "1, or all of --hosts"},
       {.names = "--hosts",
@@ -75,7 +74,8 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.variables},
       {.names = "--workers",
        .placeholder = "MIN[:MAX]",
-       .help = "How many tasks with a rank the group needs; with MIN:MAX all are started again when one fails",
+       .help = "How many tasks with a rank the group needs; with MIN:MAX those that fail are started again, and the "
+               "others, too, unless they say that they go on",
        .target = &a.workers},
       {.names = "--max-failures",
        .placeholder = "N",
@@ -195,7 +195,6 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
   tool_launch::JointChoice choice = asked.joint;
   choice.join = asked.cluster.join;
   choice.tasks = static_cast<int>(asked.cluster.workers.value_or(1));
-  choice.workers = asked.workers;
   choice.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
   if (bounds)
     choice.bounds = {.least = static_cast<int>(bounds->least),
@@ -225,7 +224,7 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
 }
 
 /// Starts a tfd-launch on each host, through ssh.
-Result<int> run_through_ssh(const Asked& asked, cli::Io& io) {
+Result<int> run_through_ssh(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
   if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || asked.cluster.workers ||
       !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
     return fail(
@@ -236,6 +235,7 @@ Result<int> run_through_ssh(const Asked& asked, cli::Io& io) {
                                   .variables = asked.variables,
                                   .key_file = asked.joint.key_file,
                                   .insecure = asked.joint.insecure,
+                                  .is_elastic = bounds && bounds->is_elastic,
                                   .prefixed = !asked.no_prefix,
                                   .grace = asked.grace};
   std::vector<std::string>& out = choice.options;
@@ -300,7 +300,7 @@ Result<int> run(Asked asked, cli::Io& io) {
   if (asked.joint.rendezvous.empty() && asked.hosts.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
   const auto bounds = TFD_TRY(find_bounds(asked));
-  if (!asked.hosts.empty()) return run_through_ssh(asked, io);
+  if (!asked.hosts.empty()) return run_through_ssh(asked, bounds, io);
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);
 }
 

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 
@@ -60,6 +62,7 @@ struct TaskGroup::Task {
   std::optional<process::Child> child;
   pid_t group = 0;                        // after the child's end: its process group, if others of it are waited for
   bool has_failed = false;                // its last start
+  bool is_elastic = false;                // it said so in an earlier start, or others take it in
   process::EventLoop::TimerId again = 0;  // of its next start alone
   int pid = 0;                            // of the last start
   int starts = 0;
@@ -69,12 +72,14 @@ TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles fi
                      std::vector<Member> members, std::function<void(const std::string&)> say)
     : loop_(loop), relay_(relay), files_(std::move(files)), options_(std::move(options)), say_(std::move(say)) {
   for (Member& member : members) tasks_.push_back(std::make_unique<Task>(std::move(member)));
+  if (options_.on_standings) watch_standings();
 }
 
 TaskGroup::~TaskGroup() {
   kill();
   for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_}) loop_.cancel(timer);
   cancel_replacements();
+  if (standing_changes_) loop_.forget(standing_changes_.get());
   for (const auto& task : tasks_)
     if (task->child) loop_.forget(task->child->pidfd());
 }
@@ -113,7 +118,8 @@ Result<void> TaskGroup::start_task(Task& task) {
     child.environment.set("TFD_RESTARTS", std::to_string(task.starts));
     child.environment.set("TFD_ERROR_FILE", files_.path_of(task.member.id));
     child.environment.set("TORCHELASTIC_ERROR_FILE", files_.path_of(task.member.id));
-    if (restarts_) child.environment.set("TFD_MEMBER_FILE", files_.member_path_of(task.member.id));
+    if (restarts_ || options_.on_standings)
+      child.environment.set("TFD_MEMBER_FILE", files_.member_path_of(task.member.id));
   }
   for (const Fault& fault : options_.faults_at_steps)
     if (fault.task == task.member.id && task.starts == 0) child.environment.set("TFD_FAULT", format_fault(fault));
@@ -135,8 +141,12 @@ void TaskGroup::on_exit(Task& task) {
   options_.log.info("{} {}", task.name, describe_end(*status));
   task.has_failed = status->code != 0;
   if ((task.has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
-  const bool was_member = files_.standing_of(task.member.id) == Standing::kMember;
+  const Standing last = standing_of(task);
+  const bool was_member = last == Standing::kMember;
+  task.is_elastic = last != Standing::kAlone;
   files_.clear_standing(task.member.id);
+  if (was_member && !task.has_failed) ++done_;
+  tell_standings();
   if (task.has_failed) on_failure(note(task, *status));
   if (was_member && !task.has_failed && is_done()) finish();
   if (decide_timer_ != 0 && running().empty()) decide();
@@ -200,20 +210,72 @@ bool TaskGroup::goes_on() const {
   bool some = false;
   for (const auto& task : tasks_) {
     if (!restarts_ || !task->child || !task->member.has_rank) continue;
-    if (files_.standing_of(task->member.id) == Standing::kAlone) return false;
+    if (standing_of(*task) == Standing::kAlone) return false;
     some = true;
   }
   return some;
 }
 
-/// Starts only those that failed again.
-void TaskGroup::replace_later(const std::string& failure, Duration wait, bool counts) {
+/// What a task says of itself; one that said before that it goes on when others die will say so again.
+Standing TaskGroup::standing_of(const Task& task) const {
+  const Standing said = files_.standing_of(task.member.id);
+  return said == Standing::kAlone && task.is_elastic ? Standing::kJoining : said;
+}
+
+/// Tells those who decide what tasks say, each time that one says something else.
+void TaskGroup::watch_standings() {
+  standing_changes_ = process::Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!standing_changes_ ||
+      ::inotify_add_watch(standing_changes_.get(), files_.directory().c_str(), IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
+    return say_(fail_errno(errno, "cannot watch what tasks say, so a failure starts all again: " + files_.directory())
+                    .value()
+                    .message);
+  loop_.watch(standing_changes_.get(), POLLIN, [this](short) {
+    std::array<char, 4096> events;  // which of them it was doesn't matter
+    while (::read(standing_changes_.get(), events.data(), events.size()) > 0) {
+    }
+    tell_standings();
+  });
+}
+
+void TaskGroup::tell_standings() {
+  if (!options_.on_standings) return;
+  Standings now{.done = done_};
+  for (const auto& task : tasks_) {
+    if (!task->child || !task->member.has_rank) continue;
+    ++now.running;
+    const Standing standing = standing_of(*task);
+    now.alone += standing == Standing::kAlone ? 1 : 0;
+    now.members += standing == Standing::kMember ? 1 : 0;
+  }
+  if (told_ == now) return;
+  told_ = now;
+  options_.on_standings(now);
+}
+
+/// Starts only those that failed again, after a while. Returns their names.
+std::vector<std::string> TaskGroup::schedule_failed(Duration wait) {
   std::vector<std::string> names;
   for (const auto& task : tasks_) {
     if (!task->has_failed || task->child || task->again != 0) continue;
     names.push_back(task->name);
     task->again = loop_.at(Clock::now() + wait, [this, it = task.get()] { replace(*it); });
   }
+  return names;
+}
+
+void TaskGroup::replace_failed(int generation, std::vector<Member> members, Duration wait) {
+  for (std::size_t i = 0; i < std::min(members.size(), tasks_.size()); ++i)
+    if (!tasks_[i]->child) tasks_[i]->member = std::move(members[i]);
+  generation_ = generation;
+  earliest_.reset();
+  // Where a signal came meanwhile, nothing is started any more.
+  if (!ending_ && stops_ == 0 && !schedule_failed(wait).empty()) idle_ = false;
+  if (idle_) options_.on_idle(generation_);
+}
+
+void TaskGroup::replace_later(const std::string& failure, Duration wait, bool counts) {
+  const std::vector<std::string> names = schedule_failed(wait);
   cause_.reset();
   earliest_.reset();
   ++generation_;
@@ -224,7 +286,13 @@ void TaskGroup::replace_later(const std::string& failure, Duration wait, bool co
 void TaskGroup::replace(Task& task) {
   task.again = 0;
   const auto started = start_task(task);
+  tell_standings();
   if (started) return;
+  if (options_.on_failure) {
+    const int code = process::exit_code_of_start_error(started.error());
+    options_.on_failure({task.name, {.code = code}, started.error().message, "", wall_seconds()});
+    return check_end();
+  }
   cause_ = Failure{&task, {.code = process::exit_code_of_start_error(started.error())}, "", wall_seconds()};
   say_(started.error().message);
   end_all(SIGTERM, options_.stop_grace);
@@ -273,11 +341,13 @@ void TaskGroup::restart() {
   conclude({.code = process::exit_code_of_start_error(started.error())});
 }
 
-void TaskGroup::start_again(int generation, std::vector<Member> members) {
+void TaskGroup::start_again(int generation, std::vector<Member> members, bool joins) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto task = std::make_unique<Task>(std::move(members[i]));
+    task->is_elastic = joins;
     if (i < tasks_.size()) {
       task->starts = tasks_[i]->starts;
+      task->is_elastic = joins || tasks_[i]->is_elastic;
       tasks_[i] = std::move(task);
     } else {
       tasks_.push_back(std::move(task));
@@ -286,7 +356,10 @@ void TaskGroup::start_again(int generation, std::vector<Member> members) {
   generation_ = generation;
   ending_ = idle_ = false;
   earliest_.reset();
+  told_.reset();
+  done_ = 0;
   const auto started = start_all();
+  tell_standings();
   if (started) return;
   const int code = process::exit_code_of_start_error(started.error());
   options_.on_failure({tasks_.front()->name, {.code = code}, started.error().message, "", wall_seconds()});
@@ -370,7 +443,7 @@ void TaskGroup::check_end() {
   if (ended_) return;
   bool lingers = false;
   for (const auto& task : tasks_) {
-    if (task->child) return;
+    if (task->child || (options_.on_idle && task->again != 0)) return;
     if (task->group != 0 && !group_lives(task->group)) task->group = 0;
     lingers = lingers || task->group != 0;
   }

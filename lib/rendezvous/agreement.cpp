@@ -18,12 +18,10 @@ constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one 
 constexpr int kLongestSettling = 3;                    // times the settling time
 
 /// "worker:2 and worker:3".
-std::string names_of_tasks(int first, std::size_t tasks) {
+std::string names_of_tasks(const std::vector<int>& ranks) {
   std::vector<std::string> names;
-  if (tasks > 3)
-    names = {fmt::format("worker:{}", first), fmt::format("{} more", tasks - 1)};
-  else
-    for (std::size_t i = 0; i < tasks; ++i) names.push_back(fmt::format("worker:{}", first + static_cast<int>(i)));
+  for (const int rank : ranks) names.push_back(fmt::format("worker:{}", rank));
+  if (names.size() > 3) names = {names.front(), fmt::format("{} more", names.size() - 1)};
   return join_words(names);
 }
 
@@ -41,10 +39,29 @@ Agreement::Agreement(AgreementOptions options, Clock::time_point now)
       last_change_(now),
       last_report_(now) {}
 
-int Agreement::count() const {
+int Agreement::tasks() const {
   std::size_t tasks = 0;
   for (const auto& [id, launcher] : launchers_) tasks += launcher.joining.addresses.size();
-  return static_cast<int>(options_.bounds.counts_tasks ? tasks : launchers_.size());
+  return static_cast<int>(tasks);
+}
+
+int Agreement::count() const { return options_.bounds.counts_tasks ? tasks() : static_cast<int>(launchers_.size()); }
+
+launch::Standings Agreement::standings() const {
+  launch::Standings all;
+  for (const auto& [id, launcher] : launchers_) {
+    all.running += launcher.standings.running;
+    all.alone += launcher.standings.alone;
+    all.members += launcher.standings.members;
+    all.done += launcher.standings.done;
+  }
+  return all;
+}
+
+/// True if tasks run, and all of them go on without those that don't any more, and with those that come.
+bool Agreement::goes_on() const {
+  const launch::Standings all = standings();
+  return options_.bounds.is_elastic && phase_ == Phase::kRunning && all.running > 0 && all.alone == 0;
 }
 
 Result<void> Agreement::check_same(const Joining& joining) const {
@@ -65,7 +82,8 @@ Result<void> Agreement::check_same(const Joining& joining) const {
 }
 
 Result<void> Agreement::check_room(const Joining& joining) const {
-  const int more = options_.bounds.counts_tasks ? static_cast<int>(joining.addresses.size()) : 1;
+  const auto own = static_cast<int>(joining.addresses.size());
+  const int more = options_.bounds.counts_tasks ? own : 1;
   if (phase_ == Phase::kOver || (phase_ == Phase::kEnding && !starts_again_))
     return fail(Code::kFailedPrecondition, "the group is ending: {} comes too late", printable(joining.host));
   if (phase_ != Phase::kGathering && !options_.bounds.is_elastic)
@@ -73,8 +91,12 @@ Result<void> Agreement::check_room(const Joining& joining) const {
                 printable(joining.host));
   if (count() + more > options_.bounds.most)
     return fail(
-        Code::kFailedPrecondition, "{} is too many: the group has {} of at most {}", printable(joining.host), count(),
+        Code::kResourceExhausted, "{} is too many: the group has {} of at most {}", printable(joining.host), count(),
         counted(static_cast<std::uint64_t>(options_.bounds.most), options_.bounds.counts_tasks ? "task" : "launcher"));
+  // Members know how many there may be from their start on.
+  if (goes_on() && tasks() + own > most_tasks_)
+    return fail(Code::kResourceExhausted, "{} brings {}: the group has {} of at most {} tasks", printable(joining.host),
+                counted(static_cast<std::uint64_t>(own), "task"), tasks(), most_tasks_);
   return {};
 }
 
@@ -88,7 +110,9 @@ Result<void> Agreement::join(LauncherId id, Joining joining, Clock::time_point n
   launchers_.emplace(id, Launcher{.joining = std::move(joining), .place = place});
   has_changed_ = true;
   last_change_ = now;
-  if (phase_ == Phase::kRunning) {
+  if (goes_on()) {
+    admit(id);
+  } else if (phase_ == Phase::kRunning) {
     starts_again_ = true;
     halt(fmt::format("{} joins; starting all again", host));
   }
@@ -105,11 +129,18 @@ void Agreement::lose(LauncherId id, const std::string& why, Clock::time_point no
   has_changed_ = true;
   last_change_ = now;
   if (phase_ == Phase::kRunning) {
-    cause_ = Report{.line = fmt::format("the launcher of {} is lost ({}), and {} with it", printable(gone.joining.host),
-                                        printable(why), names_of_tasks(gone.first_rank, gone.joining.addresses.size())),
-                    .code = kOthersLoss};
-    cause_at_ = id;
-    decide(now);
+    const std::string loss = fmt::format("the launcher of {} is lost ({}), and {} with it",
+                                         printable(gone.joining.host), printable(why), names_of_tasks(gone.ranks));
+    if (goes_on()) {
+      go_on_without(loss, now);
+    } else {
+      cause_ = Report{.line = loss, .code = kOthersLoss};
+      cause_at_ = id;
+      if (!finish_at_)
+        decide(now);
+      else if (!decide_at_)
+        decide_at_ = now + kCauseDelay;
+    }
   }
   check_end(now);
   tick(now);
@@ -118,13 +149,16 @@ void Agreement::lose(LauncherId id, const std::string& why, Clock::time_point no
 void Agreement::report(LauncherId id, const Report& report, Clock::time_point now) {
   const auto found = launchers_.find(id);
   if (found == launchers_.end() || phase_ == Phase::kOver) return;
-  const bool is_current = report.generation == generation_ - 1;
+  const bool is_current = report.generation >= found->second.started && generation_ > 0;
   switch (report.kind) {
     case Report::Kind::kFailed:
       if (is_current) on_failure(id, report, now);
       break;
     case Report::Kind::kIdle:
-      if (is_current) found->second.is_idle = true;
+      if (is_current && report.generation >= found->second.told) found->second.is_idle = true;
+      break;
+    case Report::Kind::kStanding:
+      if (is_current) on_standing(found->second, report, now);
       break;
     case Report::Kind::kStop:
       on_stop(id, report, now);
@@ -151,13 +185,16 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     return;
   }
   if (phase_ != Phase::kRunning) return;
+  const bool is_of_task = !failure.task.empty();  // else the launcher itself can't go on
+  if (is_of_task) launchers_.at(id).failed.push_back(failure.task);
   // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.code == kOthersLoss;
   if (!cause_ || !is_consequence) {
     cause_ = failure;
     cause_at_ = id;
   }
-  if (!is_consequence) return decide(now);
+  // Several tasks of a group that goes on may die of one cause.
+  if (!is_consequence && !(goes_on() && is_of_task) && !finish_at_) return decide(now);
   if (!decide_at_) decide_at_ = now + kCauseDelay;
 }
 
@@ -176,10 +213,20 @@ void Agreement::on_stop(LauncherId id, const Report& stop, Clock::time_point now
     if (other != id) commands_.emplace_back(other, command);
   phase_ = Phase::kEnding;
   decide_at_.reset();
+  finish_at_.reset();
   check_end(now);
 }
 
-/// The cause is known: the others are ended.
+void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::time_point now) {
+  const bool has_ended_well = report.standings.done > launcher.standings.done;
+  launcher.standings = report.standings;
+  if (standings().members > 0)
+    finish_at_.reset();
+  else if (has_ended_well && options_.bounds.is_elastic && phase_ == Phase::kRunning)
+    finish_at_ = now + kCauseDelay;  // time to hear of another member
+}
+
+/// The cause is known: the others are ended, if they don't go on.
 void Agreement::decide(Clock::time_point now) {
   decide_at_.reset();
   std::string line = cause_->line;
@@ -187,6 +234,8 @@ void Agreement::decide(Clock::time_point now) {
     const process::ExitStatus status{.code = cause_->code, .signal = cause_->signal};
     const bool counts = !launch::Restarts::is_preemption(status);
     if (const auto wait = restarts_.on_failure(now, counts)) {
+      if (goes_on() && !cause_->task.empty()) return replace(line, *wait, counts);
+      if (is_short_ && cause_->code == kTryAgain) return give_up(now);  // they have waited for others, too
       not_before_ = now + *wait;
       starts_again_ = true;
       return halt(
@@ -197,8 +246,111 @@ void Agreement::decide(Clock::time_point now) {
   halt(line);
 }
 
+/// Only those that failed are started again, each by its launcher.
+void Agreement::replace(const std::string& failure, Duration wait, bool counts) {
+  std::vector<std::string> names;
+  for (const auto& [id, launcher] : launchers_) std::ranges::copy(launcher.failed, std::back_inserter(names));
+  const std::string line = fmt::format("{}; starting {} again in {} ({})", failure, join_words(names),
+                                       format_duration(wait), restarts_.describe(counts));
+  for (auto& [id, launcher] : launchers_) {
+    launcher.earliest.reset();
+    if (std::exchange(launcher.failed, {}).empty()) {
+      commands_.emplace_back(id, Command{.kind = Command::Kind::kSay, .line = line});
+      continue;
+    }
+    launcher.is_idle = false;
+    launcher.told = generation_;
+    commands_.emplace_back(
+        id, Command{.kind = Command::Kind::kReplace, .line = line, .plan = plan_to_join(launcher), .wait = wait});
+  }
+  ++generation_;
+  cause_.reset();
+}
+
+/// A launcher is lost, and the tasks of the others go on.
+void Agreement::go_on_without(const std::string& loss, Clock::time_point now) {
+  if (!restarts_.on_failure(now, true)) {
+    cause_ = Report{.line = loss, .code = kOthersLoss};
+    decide_at_.reset();
+    return halt(loss + "; " + restarts_.too_many());
+  }
+  send_all(
+      {.kind = Command::Kind::kSay, .line = fmt::format("{}; the others go on ({})", loss, restarts_.describe(true))});
+  ++generation_;
+  if (std::ranges::all_of(launchers_, [](const auto& one) { return one.second.failed.empty(); })) {
+    decide_at_.reset();  // those that had failed are lost with it
+    cause_.reset();
+  }
+  if (is_short_ || count() >= options_.bounds.least) return;
+  is_short_ = true;
+  gathering_since_ = last_report_ = now;
+}
+
+/// What tasks that join those that run are told.
+Plan Agreement::plan_to_join(const Launcher& launcher) const {
+  return {.generation = generation_,
+          .node = launcher.place,
+          .nodes = std::max(static_cast<int>(launchers_.size()), launcher.place + 1),
+          .addresses = places_,
+          .own = launcher.ranks,
+          .least = least_tasks_,
+          .most = most_tasks_,
+          .joins = true};
+}
+
+/// A newcomer's tasks join those that run, with the lowest ranks that are free.
+void Agreement::admit(LauncherId newcomer) {
+  Launcher& launcher = launchers_.at(newcomer);
+  std::vector<bool> is_taken(places_.size());
+  for (const auto& [id, other] : launchers_)
+    for (const int rank : other.ranks) is_taken[static_cast<std::size_t>(rank)] = true;
+  for (const std::string& address : launcher.joining.addresses) {
+    // An address is nobody else's: where a lost task's is used again, its place is, too.
+    auto at = static_cast<std::size_t>(std::ranges::find(places_, address) - places_.begin());
+    if (at == places_.size() || is_taken[at])
+      at = static_cast<std::size_t>(std::ranges::find(is_taken, false) - is_taken.begin());
+    if (at == places_.size()) {
+      places_.emplace_back();
+      is_taken.push_back(true);
+    }
+    places_[at] = address;
+    is_taken[at] = true;
+    launcher.ranks.push_back(static_cast<int>(at));
+  }
+  launcher.is_idle = false;
+  launcher.started = launcher.told = generation_;
+  const std::string names = names_of_tasks(launcher.ranks);
+  for (const auto& [id, other] : launchers_)
+    if (id != newcomer)
+      commands_.emplace_back(id,
+                             Command{.kind = Command::Kind::kSay,
+                                     .line = fmt::format("{} joins with {}", printable(launcher.joining.host), names)});
+  commands_.emplace_back(newcomer, Command{.kind = Command::Kind::kStart, .plan = plan_to_join(launcher)});
+  ++generation_;
+  is_short_ = is_short_ && count() < options_.bounds.least;
+}
+
+/// Nobody has come in the place of those who are lost.
+void Agreement::give_up(Clock::time_point now) {
+  has_expired_ = true;
+  starts_again_ = false;
+  decide_at_.reset();
+  halt(fmt::format("gave up waiting for {} (--join)", missing(now)));
+}
+
+void Agreement::wait_for_others(Clock::time_point now) {
+  if (now - gathering_since_ >= options_.join) {
+    give_up(now);
+    return check_end(now);
+  }
+  if (now - last_report_ < options_.report) return;
+  last_report_ = now;
+  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+}
+
 void Agreement::halt(const std::string& line) {
   phase_ = Phase::kEnding;
+  finish_at_.reset();
   send_all({.kind = Command::Kind::kHalt, .line = line});
 }
 
@@ -206,6 +358,10 @@ void Agreement::halt(const std::string& line) {
 void Agreement::check_end(Clock::time_point now) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
   if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
+  if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for
+    decide_at_.reset();
+    cause_.reset();
+  }
   if (decide_at_) decide(now);
   if (cause_ && !cause_->task.empty() && launchers_.contains(cause_at_)) {
     // Clocks of two hosts aren't compared.
@@ -252,10 +408,17 @@ std::string Agreement::missing(Clock::time_point now) const {
 }
 
 void Agreement::tick(Clock::time_point now) {
+  if (finish_at_ && now >= *finish_at_) {  // those that would join now, or start again, aren't needed any more
+    decide_at_.reset();
+    cause_.reset();
+    halt("");
+    check_end(now);
+  }
   if (decide_at_ && now >= *decide_at_ && phase_ == Phase::kRunning) {
     decide(now);
     check_end(now);
   }
+  if (phase_ == Phase::kRunning && is_short_) return wait_for_others(now);
   if (phase_ != Phase::kGathering) return;
   const bool is_enough = count() >= options_.bounds.least;
   if (!is_enough)
@@ -272,7 +435,11 @@ void Agreement::tick(Clock::time_point now) {
 }
 
 Clock::time_point Agreement::next() const {
-  if (phase_ == Phase::kRunning) return decide_at_.value_or(Clock::time_point::max());
+  if (phase_ == Phase::kRunning) {
+    const auto never = Clock::time_point::max();
+    const auto others = std::min(last_report_ + options_.report, gathering_since_ + options_.join);
+    return std::min({decide_at_.value_or(never), finish_at_.value_or(never), is_short_ ? others : never});
+  }
   if (phase_ != Phase::kGathering) return Clock::time_point::max();
   if (const auto when = start_time()) return *when;
   return std::min(last_report_ + options_.report, gathering_since_ + options_.join);
@@ -282,23 +449,38 @@ void Agreement::start() {
   std::vector<std::pair<int, LauncherId>> in_order;
   for (const auto& [id, launcher] : launchers_) in_order.emplace_back(launcher.place, id);
   std::ranges::sort(in_order);
-  Plan plan{.generation = generation_, .nodes = {}};
-  int rank = 0;
+  places_.clear();
+  std::size_t largest = 0;
   for (const auto& [place, id] : in_order) {
     Launcher& launcher = launchers_.at(id);
-    launcher.is_idle = false;
-    launcher.first_rank = rank;
-    launcher.earliest.reset();
-    rank += static_cast<int>(launcher.joining.addresses.size());
-    plan.nodes.push_back(launcher.joining.addresses);
+    const auto& addresses = launcher.joining.addresses;
+    launcher = Launcher{
+        .joining = launcher.joining, .place = place, .is_idle = false, .started = generation_, .told = generation_};
+    for (const std::string& address : addresses) {
+      launcher.ranks.push_back(static_cast<int>(places_.size()));
+      places_.push_back(address);
+    }
+    largest = std::max(largest, launcher.ranks.size());
   }
+  const Bounds& bounds = options_.bounds;
+  // Where hosts are counted, enough tasks are more than one host less could have.
+  const int of_host = bounds.counts_tasks ? 1 : static_cast<int>(largest);
+  least_tasks_ = bounds.is_elastic ? (bounds.least - 1) * of_host + 1 : 0;
+  most_tasks_ = bounds.is_elastic ? bounds.most * of_host : 0;
+  Plan plan{.generation = generation_,
+            .nodes = static_cast<int>(launchers_.size()),
+            .addresses = places_,
+            .own = {},
+            .least = least_tasks_,
+            .most = most_tasks_};
   for (const auto& [place, id] : in_order) {
+    plan.own = launchers_.at(id).ranks;
     commands_.emplace_back(id, Command{.kind = Command::Kind::kStart, .plan = plan});
     ++plan.node;
   }
   phase_ = Phase::kRunning;
   ++generation_;
-  has_changed_ = false;
+  has_changed_ = is_short_ = false;
   not_before_.reset();
 }
 

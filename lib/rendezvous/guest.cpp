@@ -12,6 +12,8 @@ namespace {
 
 constexpr Duration kNamedAfter = std::chrono::seconds(3);  // of silence
 constexpr Duration kByeTime = std::chrono::seconds(2);
+constexpr Duration kAskAgain = std::chrono::milliseconds(500);  // where the group has as many as it can
+constexpr Duration kLossSeen = std::chrono::seconds(2);         // behind the silence after which one of them is lost
 
 class Guest final : public Rendezvous {
  public:
@@ -20,6 +22,7 @@ class Guest final : public Rendezvous {
 
   ~Guest() override {
     loop_.cancel(report_timer_);
+    loop_.cancel(again_timer_);
     endpoint_.reset();  // after this no callback runs
   }
 
@@ -85,11 +88,25 @@ class Guest final : public Rendezvous {
 
   void join() {
     has_asked_ = true;
-    const auto own = options_.bring();
+    auto own = options_.bring();
     if (!own) return give_up(own.error());
-    request(Kind::kJoin, format_joining(*own), Deadline::never(), [this](const Result<transport::Message>& answer) {
-      if (!answer) return fail_with(answer.error());
-      ask();
+    until_ = Clock::now() + options_.silence + kLossSeen;
+    ask_to_join(format_joining(*own));
+  }
+
+  /// Takes the place of one that has ended, though the group may not know that yet.
+  void ask_to_join(const std::string& joining) {
+    request(Kind::kJoin, joining, Deadline::never(), [this, joining](const Result<transport::Message>& answer) {
+      if (is_over_) return;
+      if (answer) return ask();
+      const bool is_full = answer.error().code == Code::kResourceExhausted;
+      if (!is_full) return fail_with(answer.error());
+      if (!options_.agreement.bounds.is_elastic || Clock::now() >= until_)
+        return give_up({Code::kFailedPrecondition, answer.error().message, {}});
+      if (options_.say && again_timer_ == 0)
+        options_.say(fmt::format("{}; trying for {}, since one of them may have ended", answer.error().message,
+                                 format_duration(options_.silence + kLossSeen)));
+      again_timer_ = loop_.at(Clock::now() + kAskAgain, [this, joining] { ask_to_join(joining); });
     });
   }
 
@@ -153,7 +170,8 @@ class Guest final : public Rendezvous {
   bool has_joined_ = false;
   bool is_over_ = false;  // kEnd has come, or it was given up
   bool is_done_ = false;
-  process::EventLoop::TimerId report_timer_ = 0;
+  Clock::time_point until_;  // it asks whether it may join, where the group has as many as it can
+  process::EventLoop::TimerId report_timer_ = 0, again_timer_ = 0;
   std::unique_ptr<Inbox> inbox_;
   std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the inbox
 };

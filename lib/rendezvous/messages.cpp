@@ -11,14 +11,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostTasks = 4096;   // of a launcher
-constexpr std::size_t kMostNodes = 65536;  // of a group
-constexpr NameTable<Command::Kind, 5> kCommands{{{{Command::Kind::kSay, "say"},
+constexpr std::size_t kMostTasks = 4096;        // of a launcher
+constexpr std::size_t kMostOfGroup = 1 << 20;   // tasks
+constexpr int kMostWait = 24 * 60 * 60 * 1000;  // in milliseconds
+constexpr NameTable<Command::Kind, 6> kCommands{{{{Command::Kind::kSay, "say"},
                                                   {Command::Kind::kStart, "start"},
+                                                  {Command::Kind::kReplace, "replace"},
                                                   {Command::Kind::kHalt, "halt"},
                                                   {Command::Kind::kStop, "stop"},
                                                   {Command::Kind::kEnd, "end"}}}};
-constexpr NameTable<Report::Kind, 4> kReports{{{{Report::Kind::kFailed, "failed"},
+constexpr NameTable<Report::Kind, 5> kReports{{{{Report::Kind::kFailed, "failed"},
+                                                {Report::Kind::kStanding, "standing"},
                                                 {Report::Kind::kIdle, "idle"},
                                                 {Report::Kind::kStop, "stop"},
                                                 {Report::Kind::kExpired, "expired"}}}};
@@ -58,8 +61,8 @@ constexpr int kMostCode = 255;
 constexpr int kMostSignal = 64;
 constexpr int kMostCount = 1'000'000'000;
 
-Result<std::vector<std::string>> addresses_at(const Json& list) {
-  if (!list.is_array() || list.empty() || list.size() > kMostTasks) return malformed("its tasks");
+Result<std::vector<std::string>> addresses_at(const Json& list, std::size_t most) {
+  if (!list.is_array() || list.empty() || list.size() > most) return malformed("its tasks");
   std::vector<std::string> out;
   for (const Json& one : list) {
     if (!one.is_string() || !cluster::parse_address(one.get<std::string>())) return malformed("an address");
@@ -69,21 +72,41 @@ Result<std::vector<std::string>> addresses_at(const Json& list) {
 }
 
 Json json_of(const Plan& plan) {
-  return Json{{"generation", plan.generation}, {"node", plan.node}, {"nodes", plan.nodes}};
+  return Json{{"generation", plan.generation},
+              {"node", plan.node},
+              {"nodes", plan.nodes},
+              {"addresses", plan.addresses},
+              {"own", plan.own},
+              {"least", plan.least},
+              {"most", plan.most},
+              {"joins", plan.joins}};
 }
 
 Result<Plan> plan_at(const Json& json) {
   if (!json.is_object()) return malformed("no plan");
-  Plan out{.generation = TFD_TRY(small_at(json, "generation", kMostCount)), .nodes = {}};
-  const auto nodes = json.find("nodes");
-  if (nodes == json.end() || !nodes->is_array() || nodes->empty() || nodes->size() > kMostNodes)
-    return malformed("its nodes");
-  for (const Json& node : *nodes) {
-    auto addresses = TFD_TRY(addresses_at(node));
-    out.nodes.push_back(std::move(addresses));
+  Plan out{.generation = TFD_TRY(small_at(json, "generation", kMostCount)),
+           .nodes = TFD_TRY(small_at(json, "nodes", kMostCount)),
+           .addresses = TFD_TRY(addresses_at(json.value("addresses", Json()), kMostOfGroup)),
+           .own = {},
+           .least = TFD_TRY(small_at(json, "least", kMostCount)),
+           .most = TFD_TRY(small_at(json, "most", kMostCount))};
+  out.node = TFD_TRY(small_at(json, "node", kMostCount));
+  if (out.node >= out.nodes) return malformed("its node");
+  const Json own = json.value("own", Json());
+  if (!own.is_array() || own.empty() || own.size() > kMostTasks) return malformed("its own tasks");
+  for (const Json& rank : own) {
+    if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= out.addresses.size())
+      return malformed("its own tasks");
+    out.own.push_back(rank.get<int>());
   }
-  out.node = TFD_TRY(small_at(json, "node", static_cast<int>(out.nodes.size()) - 1));
+  const auto joins = json.find("joins");
+  if (joins == json.end() || !joins->is_boolean()) return malformed("joins");
+  out.joins = joins->get<bool>();
   return out;
+}
+
+bool has_plan(const Command& command) {
+  return command.kind == Command::Kind::kStart || command.kind == Command::Kind::kReplace;
 }
 
 Json json_of(const Command& command) {
@@ -91,8 +114,9 @@ Json json_of(const Command& command) {
            {"line", command.line},
            {"code", command.code},
            {"signal", command.signal},
-           {"count", command.count}};
-  if (command.kind == Command::Kind::kStart) out["plan"] = json_of(command.plan);
+           {"count", command.count},
+           {"wait_ms", std::chrono::ceil<std::chrono::milliseconds>(command.wait).count()}};
+  if (has_plan(command)) out["plan"] = json_of(command.plan);
   return out;
 }
 
@@ -104,7 +128,8 @@ Result<Command> command_of(const Json& json) {
   out.code = TFD_TRY(small_at(json, "code", kMostCode));
   out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
   out.count = TFD_TRY(small_at(json, "count", kMostCount));
-  if (out.kind == Command::Kind::kStart) out.plan = TFD_TRY(plan_at(json.value("plan", Json())));
+  out.wait = std::chrono::milliseconds(TFD_TRY(small_at(json, "wait_ms", kMostWait)));
+  if (has_plan(out)) out.plan = TFD_TRY(plan_at(json.value("plan", Json())));
   return out;
 }
 
@@ -118,7 +143,8 @@ std::string format_joining(const Joining& joining) {
 
 Result<Joining> parse_joining(std::string_view text) {
   const Json json = TFD_TRY(parse(text));
-  Joining out{.host = text_at(json, "host"), .addresses = TFD_TRY(addresses_at(json.value("addresses", Json())))};
+  Joining out{.host = text_at(json, "host"),
+              .addresses = TFD_TRY(addresses_at(json.value("addresses", Json()), kMostTasks))};
   if (out.host.empty()) return malformed("its host");
   const Json same = json.value("same", Json());
   if (!same.is_array()) return malformed("its options");
@@ -139,7 +165,11 @@ std::string format_report(const Report& report) {
                    {"time", report.time},
                    {"code", report.code},
                    {"signal", report.signal},
-                   {"count", report.count}});
+                   {"count", report.count},
+                   {"running", report.standings.running},
+                   {"alone", report.standings.alone},
+                   {"members", report.standings.members},
+                   {"done", report.standings.done}});
 }
 
 Result<Report> parse_report(std::string_view text) {
@@ -157,6 +187,11 @@ Result<Report> parse_report(std::string_view text) {
   out.code = TFD_TRY(small_at(json, "code", kMostCode));
   out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
   out.count = TFD_TRY(small_at(json, "count", kMostCount));
+  launch::Standings& standings = out.standings;
+  standings.running = TFD_TRY(small_at(json, "running", kMostCount));
+  standings.alone = TFD_TRY(small_at(json, "alone", standings.running));
+  standings.members = TFD_TRY(small_at(json, "members", standings.running));
+  standings.done = TFD_TRY(small_at(json, "done", kMostCount));
   return out;
 }
 

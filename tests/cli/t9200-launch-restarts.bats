@@ -27,7 +27,7 @@ worker:2: 2 of 3 (1:3): generation 1, restart 1' ]
   run -0 --separate-stderr tfd-launch -n 3 --workers 1:3 -- sh -c '
     echo "$RANK: generation $TFD_GENERATION, restart $TFD_RESTARTS"
     echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK-$TFD_RESTARTS"
-    [ "$RANK" = 0 ] || [ "$TFD_RESTARTS" = 1 ] || { until [ -e said-0-0 ]; do sleep 0.05; done; exit 7; }
+    [ "$RANK" = 0 ] || [ "$TFD_RESTARTS" = 1 ] || { until [ -e said-0-0 ] && [ -e said-1-0 ] && [ -e said-2-0 ]; do sleep 0.05; done; exit 7; }
     until [ -e said-1-1 ] && [ -e said-2-1 ]; do sleep 0.05; done'
   [ "$(sort <<<"$output")" = $'worker:0: 0: generation 0, restart 0
 worker:1: 1: generation 0, restart 0

@@ -161,7 +161,7 @@ print(host, os.environ["TFD_RENDEZVOUS"].split(":")[0])'
   host 0 --nnodes 1:2 -- sh -c "$TRY"
   host 1 --nnodes 1:2 -- sh -c "$TRY"
   hosts_end 0 0
-  [ "$(cat out.0 out.1)" = $'worker:0: 0: 1 1 2\nworker:1: 1: 1 1 2' ]
+  [ "$(cat out.0 out.1)" = $'worker:0: 0: 1 1 1:2\nworker:1: 1: 1 1 1:2' ]
   [ "$(cat err.0)" = "tfd-launch: worker:1 exited with 7; starting all again in 1s (failure 1, at most 3)" ]
   [ "$(cat err.1)" = "$(cat err.0)" ]
   host 0 --workers 1:2 --max-failures 1 -- sh -c '[ "$RANK" = 0 ] || exit 9; sleep 60'
@@ -197,6 +197,68 @@ print(host, os.environ["TFD_RENDEZVOUS"].split(":")[0])'
   hosts_end 0 137
   [ "$(cat out.0)" = $'worker:0: 0: 0 of 1\nworker:0: 1: 0 of 2\nworker:0: 2: 0 of 1' ]
   grep -qxF 'tfd-launch: 127.0.0.2 joins; starting all again' err.0
+}
+
+@test "launch hosts: with MIN:MAX only those that failed are started again where all say that they go on" {
+  GROUP='echo "$RANK/$WORLD_SIZE: $TFD_GENERATION $TFD_RESTARTS $TFD_WORKERS"; echo member >"$TFD_MEMBER_FILE"; : >"up$RANK-$TFD_RESTARTS"
+    [ "$RANK$TFD_RESTARTS" != 20 ] || { until [ -e up0-0 ] && [ -e up1-0 ]; do sleep 0.05; done; exit 7; }
+    until [ -e up2-1 ]; do sleep 0.05; done'
+  host 0 --nnodes 1:2 -- sh -c "$GROUP"
+  host 1 --nnodes 1:2 -n 2 -- sh -c "$GROUP"
+  hosts_end 0 0
+  [ "$(cat out.0)" = "worker:0: 0/3: 0 0 1:4" ]
+  [ "$(sort out.1)" = $'worker:1: 1/3: 0 0 1:4\nworker:2: 2/3: 0 0 1:4\nworker:2: 2/3: 1 1 1:4' ]
+  [ "$(cat err.0)" = "tfd-launch: worker:2 exited with 7; starting worker:2 again in 1s (failure 1, at most 3)" ]
+  [ "$(cat err.1)" = "$(cat err.0)" ]
+}
+
+@test "launch hosts: with MIN:MAX hosts come to those who go on, and take lost ones' places; nobody else is started again" {
+  GROUP='echo member >"$TFD_MEMBER_FILE"; echo "$RANK/$WORLD_SIZE: $TFD_GENERATION $TF_CONFIG"; : >"up$RANK-$TFD_GENERATION"; until [ -e done ]; do sleep 0.05; done'
+  host 0 --nnodes 1:3 --settle 200ms -- sh -c "$GROUP"
+  are_up up0-0
+  host 1 --nnodes 1:3 -- sh -c "$GROUP"
+  are_up up1-1
+  host 2 --nnodes 1:3 -n 1 -- sh -c "$GROUP"
+  are_up up2-2
+  kill -KILL "${HOSTS[1]}"
+  host 3 --nnodes 1:3 -- sh -c "$GROUP" # the group may not know yet that one is gone
+  are_up up1-4
+  : >done
+  hosts_end 0 137 0 0
+  [ "$(wc -l <out.0)" = 1 ]
+  [ "$(wc -l <out.2)" = 1 ]
+  [[ $(cat out.3) == 'worker:1: 1/3: 4 {"cluster": {"worker": ["127.0.0.1:'*'", "127.0.0.4:'*'", "127.0.0.3:'* ]]
+  [ "$(grep -v '^tfd-launch: SIG' err.0)" = "tfd-launch: 127.0.0.2 joins with worker:1
+tfd-launch: 127.0.0.3 joins with worker:2
+tfd-launch: the launcher of 127.0.0.2 is lost (it has ended, or doesn't answer), and worker:1 with it; the others go on (failure 1, at most 3)
+tfd-launch: 127.0.0.4 joins with worker:1" ]
+}
+
+@test "launch hosts: a group whose last member ends well is done, though one waits for its next start" {
+  GROUP='[ "$RANK" = 0 ] || { until [ -e up0 ]; do sleep 0.05; done; exit 7; }; echo member >"$TFD_MEMBER_FILE"; : >up0
+    until grep -q "starting worker:1 again in 1s" err.0; do sleep 0.05; done'
+  host 0 --nnodes 1:2 -- sh -c "$GROUP"
+  host 1 --nnodes 1:2 -- sh -c "$GROUP"
+  hosts_end 0 0
+}
+
+@test "launch hosts: with too few left it waits up to --join, 75" {
+  GROUP='echo member >"$TFD_MEMBER_FILE"; : >"up$RANK"; exec sleep 60'
+  host 0 --nnodes 2:3 --settle 200ms --join 1s -- sh -c "$GROUP"
+  host 1 --nnodes 2:3 -- sh -c "$GROUP"
+  are_up up0 up1
+  kill -KILL "${HOSTS[1]}"
+  hosts_end 75 137
+  [[ $(tail -n 1 err.0) == "tfd-launch: gave up waiting for 1 more launcher; 127.0.0.1 is here (1s"*" so far) (--join)" ]]
+}
+
+@test "launch hosts: a signal reaches a group of which one waits for its next start" {
+  GROUP='echo member >"$TFD_MEMBER_FILE"; : >"up$RANK"; [ "$RANK" = 0 ] || { until [ -e up0 ]; do sleep 0.05; done; exit 7; }; exec sleep 60'
+  host 0 --nnodes 1:2 -- sh -c "$GROUP"
+  host 1 --nnodes 1:2 -- sh -c "$GROUP"
+  until_true grep -q 'starting worker:1 again' err.1
+  kill -TERM "${HOSTS[1]}"
+  hosts_end 143 143
 }
 
 @test "launch hosts: under a key; without the same one nobody takes part" {

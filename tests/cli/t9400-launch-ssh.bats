@@ -77,6 +77,18 @@ worker:2: $T" ]
   grep -q "the launcher of 127.0.0.2 is lost (it has ended, or doesn't answer), and worker:1 and worker:2 with it" err
 }
 
+@test "launch ssh: with MIN:MAX a lost host is started again while the others go on" {
+  launch --hosts "127.0.0.1,127.0.0.2" --nnodes 1:2 -- sh -c 'echo member >"$TFD_MEMBER_FILE"; : >"up$RANK-$TFD_GENERATION"; until [ -e done ]; do sleep 0.05; done'
+  are_up up0-0 up1-0
+  kill -KILL "$(cat pids/127.0.0.2)"
+  until_true exist up1-2
+  : >done
+  launcher_ends 0
+  grep -qxF "tfd-launch: there is no connection to 127.0.0.2, or it has ended; starting there again" err
+  ! grep -q 'starting all' err
+  [ "$(cat ssh.log)" = $'127.0.0.1\n127.0.0.2\n127.0.0.2' ]
+}
+
 @test "launch ssh: the last code is that of --max-failures, and --timeout holds" {
   run -9 --separate-stderr tfd-launch --hosts "$PAIR" --workers 1:3 --max-failures 1 -- sh -c '[ "$RANK" = 0 ] || exit 9; sleep 60'
   [[ $stderr == *"starting all again in 1s (failure 1, at most 1)"*"2 failures in 10m are too many (--max-failures 1)"* ]]

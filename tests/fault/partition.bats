@@ -5,30 +5,18 @@
 # bats file_tags=long
 
 load ../cli/group
+load switch
 setup() {
   coordinate_setup
-  NS=tfd-$$-${BATS_TEST_NUMBER:-0}
   OF_ALL=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.log_every=100 --set train.checkpoint.every=2000)
 }
 teardown() {
   run_teardown
-  local name
-  for name in switch 0 1 2; do ip netns del "$NS-$name" 2>/dev/null || true; done
+  switched_hosts_end
 }
 
 hosts() {
-  [ "$(id -u)" = 0 ] && command -v ip >/dev/null || skip "needs root and iproute2"
-  ip netns add "$NS-switch" 2>/dev/null && ip -n "$NS-switch" link add br0 type bridge 2>/dev/null || skip "no namespaces or bridges here"
-  ip -n "$NS-switch" link set br0 up
-  local i
-  for i in 0 1 2; do
-    ip netns add "$NS-$i"
-    ip -n "$NS-$i" link set lo up
-    ip -n "$NS-$i" link add eth0 type veth peer name "port$i" netns "$NS-switch"
-    ip -n "$NS-$i" address add "198.51.100.$((i + 1))/24" dev eth0
-    ip -n "$NS-$i" link set eth0 up
-    ip -n "$NS-switch" link set "port$i" master br0 up
-  done
+  switched_hosts 3
   echo '{"cluster": {"worker": ["198.51.100.1:7000", "198.51.100.2:7000", "198.51.100.3:7000"]}}' >cluster.json
   tfd-serve -q --generate-key
 }
@@ -50,13 +38,13 @@ talks() { # I TEXT
 @test "partition: the larger side goes on, the smaller one waits, and comes back when the cable does" {
   hosts
   members
-  ip -n "$NS-switch" link set port2 down
+  cut_off 2
   talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$'
   local at
   at=$(grep -c '"event":"step"' worker:0.events)
   talks 2 'waiting for worker:0, worker:1 to join'
   [ ! -s worker:2.events ] # it made no step as a chief
-  ip -n "$NS-switch" link set port2 up
+  plugged_in 2
   talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$'
   [ "$(grep -c '"event":"step"' worker:0.events)" -gt "$at" ]
   ends_with_undisturbed_bits

@@ -15,7 +15,9 @@
 #include "remote.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
+#include "tfd/launch/backoff.hpp"
 #include "tfd/launch/output_relay.hpp"
+#include "tfd/launch/restarts.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/task/key.hpp"
@@ -68,6 +70,8 @@ class HostsSession {
     std::optional<process::Child> child;
     process::Fd input;
     std::optional<int> code;
+    launch::Backoff backoff{launch::Restarts::kTimes};
+    Clock::time_point since;  // of its last start
   };
 
   /// What all hosts are told on their stdin.
@@ -126,6 +130,8 @@ class HostsSession {
                                                .stdout_fd = ends.out.get(),
                                                .stderr_fd = ends.err.get()}));
     one.input = std::move(input.write);
+    one.code.reset();
+    one.since = Clock::now();
     write(one, preamble_);
     loop_.watch(one.child->pidfd(), POLLIN, [this, at](short) { on_exit(at); });
     return {};
@@ -133,6 +139,7 @@ class HostsSession {
 
   Result<void> start_others(std::uint16_t port) {
     has_others_ = true;
+    port_ = port;
     for (std::size_t at = 1; at < choice_.hosts.size() && own_stops_ == 0; ++at) TFD_TRY(start(at, port));
     return {};
   }
@@ -164,11 +171,27 @@ class HostsSession {
     one.input.reset();
     one.code = status->signal == 0 ? status->code : kNoConnection;  // ssh itself was killed
     relay_->task_ended(choice_.hosts[at].name);
-    if (*one.code == 0) return;
+    if (*one.code == 0 || (is_loss(*one.code) && start_again_later(at))) return;
     // Another's loss doesn't hide the cause; what ended by us is none.
     if (code_ == 0 || (!has_hung_up_ && is_loss(code_) && !is_loss(*one.code))) code_ = *one.code;
     // The others end by themselves, unless they don't know this one yet.
     if (loss_timer_ == 0) loss_timer_ = loop_.at(Clock::now() + kLossSeen, [this] { hang_up(); });
+  }
+
+  /// A host that is lost may come back, and join the others again: it is tried as long as they go on. False if it
+  /// isn't.
+  bool start_again_later(std::size_t at) {
+    if (!choice_.is_elastic || at == 0 || !running_.front().child || own_stops_ > 0 || has_hung_up_) return false;
+    const Duration wait = running_[at].backoff.next(Clock::now() - running_[at].since);
+    running_[at].code.reset();
+    loop_.at(Clock::now() + wait, [this, at] {
+      if (!running_.front().child || own_stops_ > 0 || has_hung_up_) return;  // all were about to end
+      if (!io_.quiet)
+        relay_->say(fmt::format("tfd-launch: there is no connection to {}, or it has ended; starting there again",
+                                choice_.hosts[at].name));
+      if (auto started = start(at, port_); !started) stop_with(std::move(started).error());
+    });
+    return true;
   }
   static bool is_loss(int code) { return code == kNoConnection || code == kUnavailable; }
 
@@ -221,6 +244,7 @@ class HostsSession {
   std::string preamble_, program_, directory_;
   std::vector<Running> running_;  // in the order of hosts
   std::optional<std::uint16_t> announced_;
+  std::uint16_t port_ = 0;  // where they meet
   bool has_others_ = false;
   bool has_hung_up_ = false;
   std::optional<Error> error_;

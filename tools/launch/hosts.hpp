@@ -25,12 +25,13 @@ struct HostsChoice {
   std::vector<std::string> variables;  // --env
   std::string key_file;
   bool insecure = false;
+  bool is_elastic = false;  // a host that is lost is started again while the first one runs
   bool prefixed = true;
   Duration grace{};
 };
 
-/// Returns the exit code that the hosts agree on; 69 where one can't be reached, or is lost. Ends this process by a
-/// signal that it got, if the tasks died of that.
+/// Returns the exit code that the hosts agree on; 69 where one can't be reached, or is lost for good. Ends this process
+/// by a signal that it got, if the tasks died of that.
 Result<int> run_hosts(const HostsChoice& choice, cli::Io& io);
 
 }  // namespace tfd::tool_launch

@@ -66,16 +66,13 @@ Result<rendezvous::Joining> bring(const JointChoice& choice, const cluster::Addr
   return joining;
 }
 
-Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const cluster::Address& at,
-                                               const rendezvous::Plan& plan, const Environment& base) {
+Result<std::vector<launch::Member>> members_of(const cluster::Address& at, const rendezvous::Plan& plan,
+                                               const Environment& base) {
   cluster::ClusterConfig config;
   std::vector<cluster::TaskId> here;
-  int rank = 0;
-  for (std::size_t node = 0; node < plan.nodes.size(); ++node)
-    for (const std::string& address : plan.nodes[node]) {
-      if (static_cast<int>(node) == plan.node) here.push_back({"worker", rank});
-      config.cluster.add_task("worker", rank++, address);
-    }
+  int ranks = 0;
+  for (const std::string& address : plan.addresses) config.cluster.add_task("worker", ranks++, address);
+  for (const int rank : plan.own) here.push_back({"worker", rank});
   auto members = TFD_TRY(launch::describe_members(config, here, base));
   // A group is a launcher: two that one host has are two.
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -83,8 +80,8 @@ Result<std::vector<launch::Member>> members_of(const JointChoice& choice, const 
     env.set("LOCAL_RANK", std::to_string(i));
     env.set("LOCAL_WORLD_SIZE", std::to_string(members.size()));
     env.set("GROUP_RANK", std::to_string(plan.node));
-    env.set("GROUP_WORLD_SIZE", std::to_string(plan.nodes.size()));
-    env.set("TFD_WORKERS", choice.workers.empty() ? std::to_string(rank) : choice.workers);
+    env.set("GROUP_WORLD_SIZE", std::to_string(plan.nodes));
+    env.set("TFD_WORKERS", plan.most > 0 ? fmt::format("{}:{}", plan.least, plan.most) : std::to_string(ranks));
     env.set("TFD_RENDEZVOUS", cluster::format_address(at));
   }
   return members;
@@ -115,8 +112,8 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.silence = choice.silence;
   options.make_endpoint = task::endpoints_under(key);
   options.log = io.log.for_room("rendezvous");
-  joint.members = [choice, at, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
-    return members_of(choice, at, plan, base);
+  joint.members = [at, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
+    return members_of(at, plan, base);
   };
   return joint;
 }

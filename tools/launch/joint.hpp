@@ -23,7 +23,6 @@ struct JointChoice {
   int tasks = 1;  // of this host
   rendezvous::Bounds bounds = {};
   int max_failures = 0;
-  std::string workers;  // --workers as it was given
   std::vector<std::pair<std::string, std::string>> same = {};
 };
 

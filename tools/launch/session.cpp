@@ -104,6 +104,10 @@ class Session {
                            .code = failure.status.code,
                            .signal = failure.status.signal});
     };
+    if (options_.joint->rendezvous.agreement.bounds.is_elastic)
+      options_.group.on_standings = [this](const launch::Standings& standings) {
+        rendezvous_->report({.kind = Report::Kind::kStanding, .generation = generation_, .standings = standings});
+      };
     options_.group.on_idle = [this](int generation) {
       rendezvous_->report({.kind = Report::Kind::kIdle, .generation = generation});
     };
@@ -137,7 +141,13 @@ class Session {
         if (!members) return stop_with(std::move(members).error());
         generation_ = command.plan.generation;
         if (!std::exchange(has_started_, true)) plan_faults();
-        return group_->start_again(generation_, std::move(*members));
+        return group_->start_again(generation_, std::move(*members), command.plan.joins);
+      }
+      case Kind::kReplace: {
+        auto members = options_.joint->members(command.plan);
+        if (!members) return stop_with(std::move(members).error());
+        generation_ = command.plan.generation;
+        return group_->replace_failed(generation_, std::move(*members), command.wait);
       }
       case Kind::kHalt:
         return group_->halt();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "tfd/base/units.hpp"
 #include "tfd/rendezvous/agreement.hpp"
 
 using namespace std::chrono_literals;
@@ -30,10 +31,15 @@ std::string said(Agreement& agreement) {
         out += fmt::format("{} say {}", id, command.line);
         break;
       case Command::Kind::kStart: {
-        out += fmt::format("{} start {} as {} of", id, command.plan.generation, command.plan.node);
-        for (const auto& node : command.plan.nodes) out += fmt::format(" {}", fmt::join(node, ","));
+        const Plan& plan = command.plan;
+        out += fmt::format("{} {} {} as {}/{} of {}", id, plan.joins ? "join" : "start", plan.generation, plan.node,
+                           fmt::join(plan.own, ","), fmt::join(plan.addresses, " "));
         break;
       }
+      case Command::Kind::kReplace:
+        out += fmt::format("{} replace {} of {} in {} ({})", id, fmt::join(command.plan.own, ","),
+                           fmt::join(command.plan.addresses, " "), format_duration(command.wait), command.line);
+        break;
       case Command::Kind::kHalt:
         out += fmt::format("{} halt {}", id, command.line);
         break;
@@ -58,6 +64,12 @@ Report failed(const std::string& task, int code, int generation = 0, int signal 
           .signal = signal};
 }
 Report idle(int generation = 0) { return {.kind = Report::Kind::kIdle, .generation = generation}; }
+/// All of a launcher's tasks are members, of which one has perhaps ended.
+Report members(int running, int generation = 0, int done = 0) {
+  return {.kind = Report::Kind::kStanding,
+          .generation = generation,
+          .standings = {.running = running, .members = running, .done = done}};
+}
 Report stop(int count) { return {.kind = Report::Kind::kStop, .signal = SIGTERM, .count = count}; }
 
 /// Two hosts that have started.
@@ -65,7 +77,7 @@ Agreement two(AgreementOptions options = {.bounds = {.least = 2, .most = 2}}) {
   Agreement agreement(options, kStart);
   REQUIRE(agreement.join(0, host(0), kStart));
   REQUIRE(agreement.join(1, host(1), kStart));
-  CHECK(said(agreement) == "0 start 0 as 0 of h0:1000 h1:1000; 1 start 0 as 1 of h0:1000 h1:1000");
+  CHECK(said(agreement) == "0 start 0 as 0/0 of h0:1000 h1:1000; 1 start 0 as 1/1 of h0:1000 h1:1000");
   return agreement;
 }
 
@@ -79,8 +91,9 @@ TEST_CASE("agreement: all start when the last has come, in the order in which th
   REQUIRE(agreement.join(9, host(9), kStart + 1s));
   CHECK(said(agreement) == "");
   REQUIRE(agreement.join(5, host(5), kStart + 2s));
-  const std::string all = "h0:1000,h0:1001 h9:1000 h5:1000";
-  CHECK(said(agreement) == fmt::format("0 start 0 as 0 of {0}; 9 start 0 as 1 of {0}; 5 start 0 as 2 of {0}", all));
+  const std::string all = "h0:1000 h0:1001 h9:1000 h5:1000";
+  CHECK(said(agreement) ==
+        fmt::format("0 start 0 as 0/0,1 of {0}; 9 start 0 as 1/2 of {0}; 5 start 0 as 2/3 of {0}", all));
 }
 
 TEST_CASE("agreement: says every ten seconds who is missing, and gives up after --join") {
@@ -112,7 +125,7 @@ TEST_CASE("agreement: with MIN:MAX it starts when nobody else has come for the s
   agreement.tick(kStart + 30s);
   CHECK(said(agreement) == "");
   agreement.tick(kStart + 31s);
-  CHECK(said(agreement).starts_with("0 start 0 as 0 of"));
+  CHECK(said(agreement).starts_with("0 start 0 as 0/0 of"));
 }
 
 TEST_CASE("agreement: bounds may count tasks") {
@@ -238,7 +251,7 @@ TEST_CASE("agreement: with MIN:MAX a failure starts all again after the back-off
   agreement.report(1, idle(), kStart);
   CHECK(agreement.next() == kStart + 1s);
   agreement.tick(kStart + 1s);
-  CHECK(said(agreement) == "0 start 1 as 0 of h0:1000 h1:1000; 1 start 1 as 1 of h0:1000 h1:1000");
+  CHECK(said(agreement) == "0 start 1 as 0/0 of h0:1000 h1:1000; 1 start 1 as 1/1 of h0:1000 h1:1000");
   agreement.report(0, failed("worker:0", 9, 0), kStart + 2s);  // of the start before
   CHECK(said(agreement) == "");
   agreement.report(0, failed("worker:0", 9, 1), kStart + 2s);
@@ -259,15 +272,15 @@ TEST_CASE("agreement: with MIN:MAX a lost host's place is taken by a newcomer, o
   CHECK(agreement.next() == kStart + 11s);  // the settling time after the loss
   SUBCASE("in time") {
     REQUIRE(agreement.join(7, host(7), kStart + 3s));
-    CHECK(said(agreement) == "0 start 1 as 0 of h0:1000 h7:1000; 7 start 1 as 1 of h0:1000 h7:1000");
+    CHECK(said(agreement) == "0 start 1 as 0/0 of h0:1000 h7:1000; 7 start 1 as 1/1 of h0:1000 h7:1000");
   }
   SUBCASE("later") {
     agreement.tick(kStart + 11s);
-    CHECK(said(agreement) == "0 start 1 as 0 of h0:1000");
+    CHECK(said(agreement) == "0 start 1 as 0/0 of h0:1000");
     REQUIRE(agreement.join(7, host(7), kStart + 20s));
     CHECK(said(agreement) == "0 halt h7 joins; starting all again; 7 halt h7 joins; starting all again");
     agreement.report(0, idle(1), kStart + 21s);
-    CHECK(said(agreement) == "0 start 2 as 0 of h0:1000 h7:1000; 7 start 2 as 1 of h0:1000 h7:1000");
+    CHECK(said(agreement) == "0 start 2 as 0/0 of h0:1000 h7:1000; 7 start 2 as 1/1 of h0:1000 h7:1000");
   }
 }
 
@@ -296,4 +309,200 @@ TEST_CASE("agreement: the task that failed before the cause is named if it is of
       said(agreement) ==
       "0 say worker:2 failed before that: ValueError: bad; 1 say worker:2 failed before that: ValueError: bad; 0 end 3 "
       "by 0; 1 end 3 by 0");
+}
+
+namespace {
+
+/// Two hosts, with one and two tasks, that are one group.
+Agreement three_members(AgreementOptions options) {
+  Agreement agreement(options, kStart);
+  REQUIRE(agreement.join(0, host(0), kStart));
+  REQUIRE(agreement.join(1, host(1, 2), kStart));
+  agreement.tick(kStart + 10s);
+  CHECK(said(agreement).starts_with("0 start 0 as 0/0 of h0:1000 h1:1000 h1:1001"));
+  agreement.report(0, members(1), kStart + 11s);
+  agreement.report(1, members(2), kStart + 11s);
+  CHECK(said(agreement) == "");
+  return agreement;
+}
+
+const AgreementOptions kOfThree{.bounds = {.least = 1, .most = 3, .is_elastic = true}, .max_failures = 2};
+
+}  // namespace
+
+TEST_CASE("agreement: tasks learn how many there may be of a group whose members come and go") {
+  Agreement agreement(kOfThree, kStart);
+  REQUIRE(agreement.join(0, host(0), kStart));
+  REQUIRE(agreement.join(1, host(1, 2), kStart));
+  agreement.tick(kStart + 10s);
+  const auto commands = agreement.take();
+  REQUIRE(commands.size() == 2);
+  CHECK(commands[1].second.plan.least == 1);
+  CHECK(commands[1].second.plan.most == 6);
+  Agreement of_two({.bounds = {.least = 2, .most = 2, .is_elastic = true}}, kStart);
+  REQUIRE(of_two.join(0, host(0, 2), kStart));
+  REQUIRE(of_two.join(1, host(1, 2), kStart));
+  CHECK(of_two.take()[0].second.plan.least == 3);  // one of them may be lost, but no host
+  Agreement of_tasks({.bounds = {.least = 2, .most = 3, .counts_tasks = true, .is_elastic = true}}, kStart);
+  REQUIRE(of_tasks.join(0, host(0), kStart));
+  REQUIRE(of_tasks.join(1, host(1, 2), kStart));
+  const auto plan = of_tasks.take()[0].second.plan;
+  CHECK(plan.least == 2);
+  CHECK(plan.most == 3);
+}
+
+TEST_CASE("agreement: where all others go on, only the tasks that failed are started again, by their launcher") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, failed("worker:2", 137, 0, SIGKILL), kStart + 12s);
+  CHECK(said(agreement) == "");
+  CHECK(agreement.next() == kStart + 13s);  // others may die of the same
+  agreement.report(1, members(0), kStart + 12s);
+  agreement.report(1, failed("worker:1", 9), kStart + 12s);
+  agreement.report(1, idle(), kStart + 12s);
+  agreement.tick(kStart + 13s);
+  const std::string line = "worker:1 failed; starting worker:2 and worker:1 again in 1s (failure 1, at most 2)";
+  CHECK(said(agreement) == fmt::format("0 say {0}; 1 replace 1,2 of h0:1000 h1:1000 h1:1001 in 1s ({0})", line));
+  CHECK(agreement.next() == Clock::time_point::max());
+  SUBCASE("in their places, and the group ends when all have") {
+    agreement.report(1, idle(), kStart + 13s);  // said before it was told
+    agreement.report(1, members(2, 1), kStart + 15s);
+    agreement.report(0, members(0, 0, 1), kStart + 20s);
+    agreement.report(0, idle(), kStart + 20s);
+    CHECK(said(agreement) == "");
+    agreement.report(1, members(0, 1, 2), kStart + 20s);
+    agreement.report(1, idle(1), kStart + 20s);
+    CHECK(said(agreement) == "0 end 0 by 0; 1 end 0 by 0");
+  }
+  SUBCASE("again and again, until it is too often") {
+    agreement.report(1, {.kind = Report::Kind::kStanding, .generation = 1, .standings = {.running = 2}}, kStart + 14s);
+    agreement.report(1, members(1, 1), kStart + 14s);
+    agreement.report(1, failed("worker:1", 9, 1), kStart + 14s);
+    agreement.tick(kStart + 15s);
+    CHECK(said(agreement).ends_with("in 2s (worker:1 failed; starting worker:1 again in 2s (failure 2, at most 2))"));
+    agreement.report(1, failed("worker:1", 9, 2), kStart + 18s);
+    agreement.tick(kStart + 19s);
+    CHECK(said(agreement).starts_with("0 halt worker:1 failed; 3 failures in 10m are too many (--max-failures 2)"));
+  }
+  SUBCASE("unless none is left: then all are") {
+    agreement.report(0, members(0), kStart + 14s);
+    agreement.report(0, failed("worker:0", 9), kStart + 14s);
+    CHECK(said(agreement).starts_with("0 halt worker:0 failed; starting all again in 2s (failure 2, at most 2)"));
+  }
+}
+
+TEST_CASE("agreement: one task that doesn't go on without others starts all again") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(0, {.kind = Report::Kind::kStanding, .standings = {.running = 1, .alone = 1}}, kStart + 11s);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, failed("worker:2", 7), kStart + 12s);
+  CHECK(said(agreement).starts_with("0 halt worker:2 failed; starting all again in 1s"));
+}
+
+TEST_CASE("agreement: a lost host is done without, and its places are the newcomer's, at other addresses") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.lose(1, "gone", kStart + 12s);
+  CHECK(said(agreement) ==
+        "0 say the launcher of h1 is lost (gone), and worker:1 and worker:2 with it; the others go on (failure 1, at "
+        "most 2)");
+  REQUIRE(agreement.join(7, host(7, 1), kStart + 13s));
+  CHECK(said(agreement) == "0 say h7 joins with worker:1; 7 join 2 as 1/1 of h0:1000 h7:1000 h1:1001");
+  agreement.report(7, members(1, 2), kStart + 14s);
+  REQUIRE(agreement.join(8, host(8, 3), kStart + 15s));
+  CHECK(said(agreement).ends_with("8 join 3 as 2/2,3,4 of h0:1000 h7:1000 h8:1000 h8:1001 h8:1002"));
+  SUBCASE("the tasks of a group are as many as its members know that there may be") {
+    agreement.report(8, members(3, 3), kStart + 15s);
+    const auto refused = agreement.join(9, host(9, 2), kStart + 16s);
+    REQUIRE(!refused);
+    CHECK(refused.error().code == Code::kResourceExhausted);
+    CHECK(refused.error().message == "h9 is too many: the group has 3 of at most 3 launchers");
+  }
+}
+
+TEST_CASE("agreement: a host whose tasks fail before it is lost itself is lost once") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, failed("worker:1", 137, 0, SIGKILL), kStart + 12s);
+  agreement.lose(1, "gone", kStart + 12s);
+  CHECK(said(agreement).starts_with("0 say the launcher of h1 is lost (gone), and worker:1 and worker:2 with it"));
+  CHECK(agreement.next() == Clock::time_point::max());
+}
+
+TEST_CASE("agreement: a launcher that can't go on itself ends all, whose tasks are started again without it") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, {.kind = Report::Kind::kFailed, .line = "cannot write to stdout", .code = 71}, kStart + 12s);
+  CHECK(said(agreement).starts_with("0 halt cannot write to stdout; starting all again in 1s"));
+}
+
+TEST_CASE("agreement: a newcomer with the address of a task that was lost takes its place") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.lose(1, "gone", kStart + 12s);
+  said(agreement);
+  Joining again = host(1, 2);
+  std::swap(again.addresses[0], again.addresses[1]);
+  REQUIRE(agreement.join(5, again, kStart + 13s));
+  CHECK(said(agreement).ends_with("5 join 2 as 1/2,1 of h0:1000 h1:1000 h1:1001"));
+}
+
+TEST_CASE("agreement: a host that comes to a group that goes on joins it, and nobody is started again") {
+  Agreement agreement({.bounds = {.least = 1, .most = 2, .is_elastic = true}, .max_failures = 3}, kStart);
+  REQUIRE(agreement.join(0, host(0), kStart));
+  agreement.tick(kStart + 10s);
+  CHECK(said(agreement) == "0 start 0 as 0/0 of h0:1000");
+  agreement.report(0, members(1), kStart + 11s);
+  REQUIRE(agreement.join(1, host(1), kStart + 12s));
+  CHECK(said(agreement) == "0 say h1 joins with worker:1; 1 join 1 as 1/1 of h0:1000 h1:1000");
+  const auto refused = agreement.join(2, host(2), kStart + 13s);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == Code::kResourceExhausted);
+}
+
+TEST_CASE("agreement: with too few hosts left it waits up to --join, and says for whom") {
+  Agreement agreement({.bounds = {.least = 2, .most = 3, .is_elastic = true}, .max_failures = 3, .join = 25s}, kStart);
+  REQUIRE(agreement.join(0, host(0), kStart));
+  REQUIRE(agreement.join(1, host(1), kStart));
+  agreement.tick(kStart + 10s);
+  agreement.report(0, members(1), kStart + 11s);
+  agreement.report(1, members(1), kStart + 11s);
+  agreement.lose(1, "gone", kStart + 20s);
+  said(agreement);
+  CHECK(agreement.next() == kStart + 30s);
+  agreement.tick(kStart + 30s);
+  CHECK(said(agreement) == "0 say waiting for 1 more launcher; h0 is here (10s so far)");
+  SUBCASE("in which one comes") {
+    REQUIRE(agreement.join(2, host(2), kStart + 31s));
+    CHECK(said(agreement) == "0 say h2 joins with worker:1; 2 join 2 as 1/1 of h0:1000 h2:1000");
+    CHECK(agreement.next() == Clock::time_point::max());
+  }
+  SUBCASE("in which none does") {
+    agreement.tick(kStart + 45s);
+    CHECK(said(agreement) == "0 halt gave up waiting for 1 more launcher; h0 is here (25s so far) (--join)");
+    agreement.report(0, failed("worker:0", 75), kStart + 46s);
+    agreement.report(0, idle(), kStart + 46s);
+    CHECK(said(agreement) == "0 end 75 by 0");
+  }
+  SUBCASE("in which the tasks have waited long enough themselves") {
+    agreement.report(0, members(0), kStart + 40s);
+    agreement.report(0, failed("worker:0", 75), kStart + 40s);
+    agreement.report(0, idle(), kStart + 40s);
+    CHECK(said(agreement) ==
+          "0 halt gave up waiting for 1 more launcher; h0 is here (20s so far) (--join); 0 end 75 by 0");
+  }
+}
+
+TEST_CASE("agreement: a group whose last member ends well is done, and nobody else is waited for") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, failed("worker:2", 9), kStart + 12s);
+  agreement.tick(kStart + 13s);
+  said(agreement);
+  agreement.report(1, members(0, 1, 1), kStart + 14s);
+  CHECK(agreement.next() == Clock::time_point::max());
+  agreement.report(0, members(0, 0, 1), kStart + 14s);
+  agreement.report(0, idle(), kStart + 14s);
+  CHECK(agreement.next() == kStart + 15s);
+  agreement.tick(kStart + 15s);
+  CHECK(said(agreement) == "0 halt ; 1 halt ");
+  agreement.report(1, idle(1), kStart + 15s);
+  CHECK(said(agreement) == "0 end 0 by 0; 1 end 0 by 0");
 }

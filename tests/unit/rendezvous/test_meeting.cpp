@@ -77,7 +77,7 @@ TEST_CASE("meeting: two launchers start together and end together") {
   pair.open_guest();
   pair.turn_until([&] { return pair.holder.has(Command::Kind::kStart) && pair.guest.has(Command::Kind::kStart); });
   CHECK(pair.guest.commands.back().plan.node == 1);
-  CHECK(pair.guest.commands.back().plan.nodes == std::vector<std::vector<std::string>>{{"h0:1"}, {"h1:1"}});
+  CHECK(pair.guest.commands.back().plan.addresses == std::vector<std::string>{"h0:1", "h1:1"});
   pair.guest.rendezvous->report(
       {.kind = Report::Kind::kFailed, .task = "worker:1", .line = "worker:1 exited with 7", .code = 7});
   pair.turn_until([&] { return pair.holder.has(Command::Kind::kHalt) && pair.guest.has(Command::Kind::kHalt); });

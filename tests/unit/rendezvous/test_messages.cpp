@@ -21,7 +21,8 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .time = 17.25,
                                                   .code = 137,
                                                   .signal = 9,
-                                                  .count = 0}));
+                                                  .count = 0,
+                                                  .standings = {3, 1, 2, 4}}));
   REQUIRE(report);
   CHECK(report->line == "worker:1 said \xef\xbf\xbd");
   CHECK(report->cause == "why");
@@ -29,18 +30,36 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(report->code == 137);
   CHECK(report->signal == 9);
   CHECK(report->generation == 3);
-  const Command start{.kind = Command::Kind::kStart, .plan = {2, 1, {{"a:1"}, {"b:1", "b:2"}}}};
+  CHECK(report->standings == launch::Standings{3, 1, 2, 4});
+  const Command start{.kind = Command::Kind::kStart,
+                      .plan = {.generation = 2,
+                               .node = 1,
+                               .nodes = 2,
+                               .addresses = {"a:1", "b:1", "b:2"},
+                               .own = {1, 2},
+                               .least = 1,
+                               .most = 4,
+                               .joins = true}};
+  const Command again{.kind = Command::Kind::kReplace, .plan = start.plan, .wait = std::chrono::milliseconds(1500)};
   const Command end{.kind = Command::Kind::kEnd, .line = "over", .code = 75, .signal = 15, .count = 2};
-  const auto commands = parse_commands(format_commands({{4, start}, {5, end}}));
+  const auto commands = parse_commands(format_commands({{4, start}, {5, end}, {6, again}}));
   REQUIRE(commands);
-  REQUIRE(commands->size() == 2);
+  REQUIRE(commands->size() == 3);
   CHECK((*commands)[0].first == 4);
   CHECK((*commands)[0].second.plan.generation == 2);
   CHECK((*commands)[0].second.plan.node == 1);
-  CHECK((*commands)[0].second.plan.nodes == start.plan.nodes);
+  CHECK((*commands)[0].second.plan.nodes == 2);
+  CHECK((*commands)[0].second.plan.addresses == start.plan.addresses);
+  CHECK((*commands)[0].second.plan.own == start.plan.own);
+  CHECK((*commands)[0].second.plan.least == 1);
+  CHECK((*commands)[0].second.plan.most == 4);
+  CHECK((*commands)[0].second.plan.joins);
   CHECK((*commands)[1].second.line == "over");
   CHECK((*commands)[1].second.code == 75);
   CHECK((*commands)[1].second.count == 2);
+  CHECK((*commands)[2].second.kind == Command::Kind::kReplace);
+  CHECK((*commands)[2].second.plan.own == start.plan.own);
+  CHECK((*commands)[2].second.wait == again.wait);
   CHECK(parse_seen(format_seen(7)) == 7);
 }
 
@@ -57,7 +76,8 @@ TEST_CASE("messages: what isn't one is refused") {
        {"{}", R"({"commands": [1]})", R"({"commands": [{"kind": "say"}]})",
         R"({"commands": [{"kind": "start", "line": "", "code": 0, "signal": 0, "count": 0, "number": 1}]})",
         R"({"commands": [{"kind": "start", "code": 0, "signal": 0, "count": 0, "number": 1,
-            "plan": {"generation": 0, "node": 1, "nodes": [["a:1"]]}}]})"})
+            "wait_ms": 0, "plan": {"generation": 0, "node": 0, "nodes": 1, "least": 0, "most": 0, "joins": false,
+                                   "addresses": ["a:1"], "own": [1]}}]})"})
     CHECK(!parse_commands(text));
   CHECK(!parse_seen("{}"));
 }

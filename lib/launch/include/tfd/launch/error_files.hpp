@@ -44,6 +44,8 @@ class ErrorFiles {
   ErrorFiles& operator=(ErrorFiles&&) = delete;
   ~ErrorFiles();
 
+  /// Where they are.
+  const std::string& directory() const { return directory_; }
   /// DIR/worker-1.json.
   std::string path_of(const cluster::TaskId& task) const;
   /// DIR/worker-1.member, which is there while the task runs.

@@ -22,6 +22,7 @@
 #include "tfd/launch/restarts.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
+#include "tfd/process/fd.hpp"
 
 namespace tfd::launch {
 
@@ -32,6 +33,15 @@ struct TaskFailure {
   std::string line;   // "worker:1 exited with 7: no such shard"
   std::string cause;  // what the task itself stated, "no such shard"
   double time = 0;    // in seconds since 1970
+};
+
+/// Counts of a host's tasks with a rank, by what they say of themselves (Standing).
+struct Standings {
+  int running = 0;
+  int alone = 0;    // of those that run: they end if another one does
+  int members = 0;  // of those that run
+  int done = 0;     // were members, and ended well
+  friend bool operator==(const Standings&, const Standings&) = default;
 };
 
 struct TaskGroupOptions {
@@ -46,6 +56,8 @@ struct TaskGroupOptions {
   /// any more, and call halt() and start_again(). Either both are set or none is.
   std::function<void(const TaskFailure&)> on_failure = {};
   std::function<void(int generation)> on_idle = {};
+  /// Where those may start only the tasks that failed again, by replace_failed(): they are told what tasks say.
+  std::function<void(const Standings&)> on_standings = {};
 };
 
 /// Exit code of the whole, and the signal to end by if that is what the tasks died of.
@@ -68,8 +80,12 @@ class TaskGroup {
   /// Ends all, with SIGTERM, because others decided so.
   void halt() { end_all(SIGTERM, options_.stop_grace); }
   /// Starts these tasks, in place of those that ran before, all of which have ended. The first call starts the group;
-  /// a task that can't be started is told as a failure.
-  void start_again(int generation, std::vector<Member> members);
+  /// a task that can't be started is told as a failure. `joins`: others are running that take these in, so they are
+  /// taken for tasks that go on when others die until they say what they are.
+  void start_again(int generation, std::vector<Member> members, bool joins = false);
+  /// Starts the tasks that failed again, after a while, because others decided so. `members`: of all tasks, in the same
+  /// order, with what those are told that start.
+  void replace_failed(int generation, std::vector<Member> members, Duration wait);
   /// Passes a signal on to all tasks, and changes nothing else.
   void signal(int number);
   /// The same for a signal that asks for the end: SIGKILL follows after the grace, or with the third such signal, or
@@ -103,6 +119,10 @@ class TaskGroup {
   void on_failure(Failure failure);
   void decide();
   bool goes_on() const;
+  Standing standing_of(const Task& task) const;
+  void watch_standings();
+  void tell_standings();
+  std::vector<std::string> schedule_failed(Duration wait);
   void replace_later(const std::string& failure, Duration wait, bool counts);
   void replace(Task& task);
   bool is_done() const;
@@ -131,7 +151,10 @@ class TaskGroup {
   GroupEnd end_;
   bool ending_ = false;
   bool ended_ = false;
-  bool idle_ = true;  // where others decide: on_idle was called, or nothing has been started
+  process::Fd standing_changes_;   // inotify
+  std::optional<Standings> told_;  // to those who decide
+  int done_ = 0;                   // members that ended well
+  bool idle_ = true;               // where others decide: on_idle was called, or nothing has been started
   bool expired_ = false;
   bool cut_short_ = false;  // a signal came between a failure and the next start
   int stops_ = 0;           // signals that asked for the end

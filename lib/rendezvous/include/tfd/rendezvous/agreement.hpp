@@ -15,6 +15,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/launch/restarts.hpp"
+#include "tfd/launch/task_group.hpp"
 
 namespace tfd::rendezvous {
 
@@ -25,7 +26,7 @@ struct Bounds {
   int least = 1;
   int most = 1;
   bool counts_tasks = false;
-  bool is_elastic = false;  // who is lost is replaced, and a failure starts all again
+  bool is_elastic = false;  // who is lost is replaced, and a failure starts all again, or only those that failed
 };
 
 /// What a launcher brings.
@@ -35,21 +36,26 @@ struct Joining {
   std::vector<std::pair<std::string, std::string>> same = {};  // what must be the same on all hosts: option, value
 };
 
-/// Plan of one start: who takes part.
+/// Plan of one start: who takes part, and which tasks the receiver starts.
 struct Plan {
   int generation = 0;
-  int node = 0;                                 // the receiver's place in `nodes`
-  std::vector<std::vector<std::string>> nodes;  // addresses of their tasks; ranks are counted through
+  int node = 0;                        // the receiver's place among the launchers
+  int nodes = 1;                       // launchers
+  std::vector<std::string> addresses;  // of all tasks, by rank; of one that is lost, where it was
+  std::vector<int> own;                // ranks of the receiver's tasks
+  int least = 0, most = 0;             // tasks that an elastic group needs, and may have; 0: it has these to the end
+  bool joins = false;                  // the others are running, and take these tasks in
 };
 
 /// A launcher does what a command says.
 struct Command {
   enum class Kind {
-    kSay,    // `line` is for the user
-    kStart,  // starts its tasks of `plan`
-    kHalt,   // ends its tasks, and reports kIdle; `line` says why
-    kStop,   // passes `signal` on, which asks for the end, for the `count`th time; `line`: "SIGTERM at 10.0.0.2"
-    kEnd,    // is over with `code`; `signal`: the one that tasks died of, if a launcher had got it
+    kSay,      // `line` is for the user
+    kStart,    // starts its tasks of `plan`
+    kReplace,  // starts those of its tasks that failed again, after `wait`, as `plan` says, which joins
+    kHalt,     // ends its tasks, and reports kIdle; `line` says why
+    kStop,     // passes `signal` on, which asks for the end, for the `count`th time; `line`: "SIGTERM at 10.0.0.2"
+    kEnd,      // is over with `code`; `signal`: the one that tasks died of, if a launcher had got it
   };
   Kind kind = Kind::kSay;
   std::string line = {};
@@ -57,18 +63,20 @@ struct Command {
   int code = 0;
   int signal = 0;
   int count = 0;
+  Duration wait{};
 };
 
 /// What a launcher reports.
 struct Report {
   enum class Kind {
-    kFailed,   // a task failed
-    kIdle,     // none of its tasks runs any more
-    kStop,     // it got `signal`, which asks for the end, for the `count`th time
-    kExpired,  // its --timeout is over; `line` says so
+    kFailed,    // a task failed
+    kStanding,  // `standings` of its tasks have changed; before kFailed of a task that it counts no more
+    kIdle,      // none of its tasks runs any more, nor waits for its next start
+    kStop,      // it got `signal`, which asks for the end, for the `count`th time
+    kExpired,   // its --timeout is over; `line` says so
   };
   Kind kind = Kind::kFailed;
-  int generation = 0;      // of the start that it is about
+  int generation = 0;      // of the start, or replacement, that it knows of
   std::string task = {};   // kFailed: "worker:1"
   std::string line = {};   // "worker:1 exited with 7: no such shard"
   std::string cause = {};  // kFailed: what the task itself stated, "no such shard"
@@ -76,6 +84,7 @@ struct Report {
   int code = 0;            // kFailed
   int signal = 0;
   int count = 0;
+  launch::Standings standings = {};
 };
 
 struct AgreementOptions {
@@ -93,7 +102,8 @@ class Agreement {
  public:
   Agreement(AgreementOptions options, Clock::time_point now);
 
-  /// kFailedPrecondition: there are enough already, it differs in what must be the same, or it is too late.
+  /// kFailedPrecondition: it differs in what must be the same, or it is too late. kResourceExhausted: there are enough
+  /// already, of which one may have ended unseen.
   Result<void> join(LauncherId launcher, Joining joining, Clock::time_point now);
   /// The launcher has gone, or doesn't answer: "connection reset".
   void lose(LauncherId launcher, const std::string& why, Clock::time_point now);
@@ -113,8 +123,11 @@ class Agreement {
     Joining joining;
     int place = 0;  // in the order of nodes; a newcomer takes the lowest free one
     bool is_idle = true;
-    int first_rank = 0;              // in the present start
-    std::optional<Report> earliest;  // of its tasks that failed, by its own clock
+    int started = 0, told = 0;             // generations of its last start, and of its last start or replacement
+    std::vector<int> ranks = {};           // of its tasks, in the present start
+    launch::Standings standings = {};      // of its tasks
+    std::vector<std::string> failed = {};  // tasks that nothing was decided about yet
+    std::optional<Report> earliest = {};   // of its tasks that failed, by its own clock
   };
 
   Result<void> check_room(const Joining& joining) const;
@@ -122,8 +135,18 @@ class Agreement {
   int count() const;
   std::optional<Clock::time_point> start_time() const;  // nullopt: too few are there
   std::string missing(Clock::time_point now) const;
+  launch::Standings standings() const;
+  bool goes_on() const;
+  int tasks() const;
   void gather(Clock::time_point now);
   void start();
+  void admit(LauncherId newcomer);
+  Plan plan_to_join(const Launcher& launcher) const;
+  void replace(const std::string& failure, Duration wait, bool counts);
+  void on_standing(Launcher& launcher, const Report& report, Clock::time_point now);
+  void go_on_without(const std::string& loss, Clock::time_point now);
+  void wait_for_others(Clock::time_point now);
+  void give_up(Clock::time_point now);
   void on_failure(LauncherId launcher, const Report& failure, Clock::time_point now);
   void on_stop(LauncherId launcher, const Report& stop, Clock::time_point now);
   void decide(Clock::time_point now);
@@ -137,7 +160,9 @@ class Agreement {
   Phase phase_ = Phase::kGathering;
   std::map<LauncherId, Launcher> launchers_;
   std::vector<std::pair<LauncherId, Command>> commands_;
-  int generation_ = 0;  // of the next start
+  int generation_ = 0;               // of the next start, or change
+  std::vector<std::string> places_;  // addresses of the present start's tasks, by rank
+  int least_tasks_ = 0, most_tasks_ = 0;
 
   Clock::time_point gathering_since_, last_change_, last_report_;
   std::optional<Clock::time_point> enough_since_;
@@ -147,7 +172,9 @@ class Agreement {
   std::optional<Report> cause_;
   LauncherId cause_at_ = 0;  // the launcher that reported it
   std::optional<Clock::time_point> decide_at_;
-  bool starts_again_ = false;  // after kEnding
+  std::optional<Clock::time_point> finish_at_;  // a member has ended well, and no other one is known
+  bool is_short_ = false;                       // fewer than enough are left of those who run
+  bool starts_again_ = false;                   // after kEnding
   bool has_expired_ = false;
   bool is_cut_short_ = false;  // a signal came between a failure and the next start
   int asked_signal_ = 0;       // the first that asked for the end
