@@ -74,10 +74,10 @@ MLIR
 {"v": 1,
  "variables": {"a": {"shape": [40], "init": {"zeros": {}}}, "b": {"shape": [40], "init": {"zeros": {}}}},
  "optimizer": {"sgd": {"learning_rate": 1}},
- "datasets": {"d": [{"tensor_slices": {"fields": {"x": [1.0, 1e8, -1e8]}}}, {"batch": {"size": 1}}]},
+ "datasets": {"d": [{"tensor_slices": {"fields": {"x": [1.0, 1e8, -1e8]}}}, {"batch": {"size": 3}}]},
  "functions": {"step": {"module": "sums.mlir", "inputs": [{"dataset": "d", "field": "x"}],
                         "outputs": [{"metric": "x"}, {"gradient": "a", "reduce": "sum"}, {"gradient": "b", "reduce": "sum"}]}},
- "train": {"function": "step", "steps": 1, "checkpoint": {"dir": "ck"}}}
+ "train": {"function": "step", "steps": 1, "replicas": "split", "checkpoint": {"dir": "ck"}}}
 JSON
   # Of three replicas with 1, 1e8 and -1e8: a chunk that begins with replica 0 or 2 loses the 1, that of replica 1 doesn't. Of 80
   # elements in one pack, b's and then a's, the chunks are of 32; alone, 40 elements are chunks of 16.

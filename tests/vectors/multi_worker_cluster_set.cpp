@@ -138,7 +138,7 @@ void run_cluster(const Json& input, const Json& expected, Report& report) {
     strategy::CommunicationOptions communication;
     communication.bytes_per_pack = input.at("bytes_per_pack").get<std::int64_t>();
     const auto made = strategy::Strategy::make(
-        {.kind = &strategy::kMultiWorkerMirroredKind, .compat = Compat::kTensorflow, .communication = communication});
+        {.kind = &strategy::kMultiWorkerMirroredKind, .communication = communication, .compat = Compat::kTensorflow});
     return report.compare(expected, made ? Json("a strategy") : error_record(made.error()), "case");
   }
   const int each = input.value("replicas_per_worker", 1);
@@ -200,8 +200,7 @@ void run_packs(const Json& input, const Json& expected, Report& report) {
     actual["all_reduces"].push_back({to_json(elements), first.at("dtype")});
   }
   // TensorFlow fails of two dtypes in one pack; here each has a pack of its own.
-  if (expected.contains("error"))
-    return report.compare(Json{{1}, {0}}, actual.at("packs"), "packs of two dtypes");
+  if (expected.contains("error")) return report.compare(Json{{1}, {0}}, actual.at("packs"), "packs of two dtypes");
   report.compare(expected, actual, "case");
 }
 

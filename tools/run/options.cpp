@@ -126,11 +126,11 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "auto"},
       {.names = "--bucket-bytes",
        .placeholder = "SIZE",
-       .help =
-           "With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. With "
-           "--compat tensorflow: bytes_per_pack, in whose packs TensorFlow adds up",
+       .help = "With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. "
+               "With "
+               "--compat tensorflow: bytes_per_pack, in whose packs TensorFlow adds up",
        .target = &a.bucket_bytes,
-       .shown_default = "4MiB, as TensorFlow's 0"},
+       .shown_default = "128KiB by TCP; 0 in shared memory, and with --compat tensorflow"},
       {.names = "--verify-every",
        .placeholder = "N",
        .help =
@@ -230,7 +230,8 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--bucket-bytes {}: at least {}, or 0", format_bytes(*a.bucket_bytes),
                 format_bytes(kLeastBucket));
   if (a.bucket_bytes && *a.bucket_bytes > kMostBucket)
-    return fail(Code::kUsage, "--bucket-bytes {}: at most {}", format_bytes(*a.bucket_bytes), format_bytes(kMostBucket));
+    return fail(Code::kUsage, "--bucket-bytes {}: at most {}", format_bytes(*a.bucket_bytes),
+                format_bytes(kMostBucket));
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");

@@ -94,7 +94,8 @@ struct LayoutOptions {
   /// the replicas too, as TensorFlow's.
   bool keeps_more_copies = false;
   bool fuses = false;  // requires that why_not_fused() (device_training.hpp) is nullopt
-  /// True: the function shows each pack's change as soon as it is computed (function/value_watch.hpp). Not of bytecode.
+  /// True: the function shows each variable's change, by the variable's number, as soon as it is computed
+  /// (function/value_watch.hpp). Not of bytecode, nor where each replica clips.
   bool shows_changes = false;
 };
 

@@ -67,7 +67,8 @@ class Model {
 
   struct Computed {
     std::vector<std::pair<std::string, Value>> metrics;
-    std::vector<Value> changes;  // by pack that changes
+    std::vector<Value> changes;                             // by pack that changes
+    std::vector<std::pair<std::size_t, Value>> parts = {};  // of them: each variable's, in the order of packs
   };
   /// Adds arguments for the variables of a viewed pack.
   void take_variables(Builder& builder, const Pack& pack, std::map<std::string, Value>& values,
@@ -109,8 +110,11 @@ class Model {
       if (output.kind == OutputKind::kMetric) out.metrics.emplace_back(output.name, results[i]);
       if (changes_variable(output.kind)) changes[output.name] = results[i];
     }
-    for (const Pack& pack : packs_)
-      if (pack.use.changes()) out.changes.push_back(put_together(builder, pack, changes));
+    for (const Pack& pack : packs_) {
+      if (!pack.use.changes()) continue;
+      out.changes.push_back(put_together(builder, pack, changes));
+      for (const std::size_t i : pack.variables) out.parts.emplace_back(i, changes.at(program_.variables[i].name));
+    }
     if (program_.clips_replicas) clip_changes(builder, out.changes);
     return out;
   }
@@ -195,8 +199,8 @@ Result<DeviceLayout::Compute> compute_around(const program::Program& program, co
   if (shows) {
     const Value watch = builder.argument("watch", {DType::kU64, {}});
     out.arguments.push_back({DeviceLayout::Argument::Of::kWatch, 0});
-    for (std::size_t i = 0; i < computed.changes.size(); ++i)
-      builder.call_out(function::kWatchTarget, std::array{computed.changes[i], watch}, i);
+    for (const auto& [variable, change] : computed.parts)
+      builder.call_out(function::kWatchTarget, std::array{change, watch}, variable);
   }
   out.module = builder.finish(returned);
   Shardings taken, given(out.metrics.size());

@@ -65,6 +65,7 @@ class DeviceSteps {
   void move_to(step::ReplicaRange replicas, step::ReplicaExchange& exchange) {
     options_.replicas = replicas;
     options_.exchange = exchange_ = &exchange;
+    pieces_ = pieces();
   }
   /// Reads the variables' states, in the devices' own memory if the host can read it.
   Result<std::vector<variable::VariableState>> states() const;
@@ -141,12 +142,20 @@ class DeviceSteps {
   /// Reduces the replicas' changes, by replica of this process (empty: it has no data) and changing pack.
   Result<Reduced> reduce(std::int64_t number, std::vector<std::vector<tensor::Tensor>> changes,
                          const step::ReplicaWeights& weights) const;
-  /// Changing packs that are summed over the replicas, in the order in which the function computes them; the same in
-  /// all processes.
-  std::vector<std::size_t> order_of_sums() const;
+  /// Variables of a changing pack that are summed over the replicas at once, and where they lie in it.
+  struct Piece {
+    std::size_t change = 0;  // index of changing_
+    std::vector<std::size_t> variables = {};
+    std::vector<std::int64_t> places = {};  // of each, in elements from `first`
+    std::int64_t first = 0, count = 0;      // elements
+    bool is_whole = true;
+  };
+  /// All that is summed, in the order in which the function computes it; the same in all processes.
+  std::vector<Piece> pieces() const;
   /// Null: sums don't begin before all is computed.
   std::unique_ptr<EarlySums> make_early_sums(std::int64_t number) const;
-  Result<step::ReplicaSum> sum_of(const Pack& pack, const step::ReplicaWeights& weights) const;
+  tensor::TensorSpec spec_of(const Piece& piece) const;
+  Result<step::ReplicaSum> sum_of(const Piece& piece, const step::ReplicaWeights& weights) const;
   Result<void> write_copies(const Reduced& reduced);
   /// The replica whose change a replica's own copies of a pack get.
   std::size_t source_of(const Pack& pack, std::size_t replica) const;
@@ -178,7 +187,7 @@ class DeviceSteps {
   step::ReplicaCopies copies_;
   std::optional<variable::VariableState> loss_scale_;   // a dynamic loss scale, on the host since every step reads it
   std::vector<std::size_t> changing_;                   // packs
-  std::vector<std::size_t> order_;                      // order_of_sums()
+  std::vector<Piece> pieces_;                           // pieces()
   std::deque<Lazy<ProgramPtr>> fused_, fused_waiting_;  // by module of the function
   std::deque<Lazy<Programs>> computes_;                 // by module of the function, and by device
   std::deque<Lazy<Programs>> updates_;                  // by device: the update, then the accumulating one

@@ -27,15 +27,18 @@ EarlySums::~EarlySums() = default;
 
 function::ValueWatch* EarlySums::watch(std::size_t replica) { return watches_[replica].get(); }
 
-// The value is copied, since XLA may use its memory for something else before the program ends.
-void EarlySums::computed(std::size_t replica, std::size_t index, const std::byte* data) {
-  const auto sum = std::ranges::find(sums_, index, &What::index);
-  if (sum == sums_.end()) return;
-  tensor::Tensor value = tensor::Tensor::uninitialized(sum->spec.dtype, sum->spec.shape);
-  if (value.byte_size() > 0) std::memcpy(value.mutable_data(), data, value.byte_size());
+// The change is copied, since XLA may use its memory for something else before the program ends.
+void EarlySums::computed(std::size_t replica, std::size_t variable, const std::byte* data) {
   const MutexLock lock(mutex_);
-  values_[static_cast<std::size_t>(sum - sums_.begin())][replica] = std::move(value);
-  begin_ready();
+  for (std::size_t i = next_; i < sums_.size(); ++i) {
+    const auto part = std::ranges::find(sums_[i].parts, variable, &Part::variable);
+    if (part == sums_[i].parts.end()) continue;
+    auto& [tensor, shown] = values_[i][replica];
+    if (!tensor.has_value()) tensor = tensor::Tensor::zeros(sums_[i].spec.dtype, sums_[i].spec.shape);
+    if (part->size > 0) std::memcpy(tensor.mutable_data() + part->first, data, part->size);
+    ++shown;
+    return begin_ready();
+  }
 }
 
 void EarlySums::begin_ready() {
@@ -43,12 +46,13 @@ void EarlySums::begin_ready() {
   if (!weights_) return;
   const auto first = static_cast<std::size_t>(exchange_.range().first);
   for (; next_ < sums_.size(); ++next_) {
-    std::vector<tensor::Tensor>& values = values_[next_];
+    std::vector<Value>& values = values_[next_];
     for (std::size_t i = 0; i < values.size(); ++i)
-      if ((*weights_)[first + i] != step::kNoData && !values[i].has_value()) return exchange_.move_on();
+      if ((*weights_)[first + i] != step::kNoData && values[i].shown < sums_[next_].parts.size())
+        return exchange_.move_on();
     Result<step::ReplicaSum> sum = sums_[next_].make(*weights_);
     if (!sum) return;
-    sum->values = std::move(values);
+    for (Value& one : values) sum->values.push_back(std::move(one.tensor));
     exchange_.begin(step_, *std::move(sum));
   }
   exchange_.move_on();

@@ -17,11 +17,15 @@ namespace tfd::strategy {
 
 class EarlySums {
  public:
+  /// A variable's change, and where it lies in the sum, in bytes.
+  struct Part {
+    std::size_t variable = 0, first = 0, size = 0;
+  };
   struct What {
-    tensor::TensorSpec spec;  // of a replica's value
+    tensor::TensorSpec spec = {};  // of a replica's value; between the parts it is zero
     /// The sum, without values; what it fails of is found again by who reduces.
-    std::function<Result<step::ReplicaSum>(const step::ReplicaWeights&)> make;
-    std::size_t index = 0;  // by which programs show it
+    std::function<Result<step::ReplicaSum>(const step::ReplicaWeights&)> make = {};
+    std::vector<Part> parts = {};  // which programs show by the variable's number
   };
   /// `sums`: in the order in which all members begin them. The exchange is borrowed.
   EarlySums(step::ReplicaExchange& exchange, std::int64_t step, std::vector<What> sums);
@@ -31,7 +35,12 @@ class EarlySums {
 
  private:
   class Watch;
-  void computed(std::size_t replica, std::size_t index, const std::byte* data);
+  /// A replica's value of a sum.
+  struct Value {
+    tensor::Tensor tensor = {};
+    std::size_t shown = 0;  // parts
+  };
+  void computed(std::size_t replica, std::size_t variable, const std::byte* data);
   void begin_ready() TFD_REQUIRES(mutex_);
 
   step::ReplicaExchange& exchange_;
@@ -40,8 +49,8 @@ class EarlySums {
   std::vector<std::unique_ptr<Watch>> watches_;  // by replica of this process
   Mutex mutex_;
   std::optional<step::ReplicaWeights> weights_ TFD_GUARDED_BY(mutex_);
-  std::vector<std::vector<tensor::Tensor>> values_ TFD_GUARDED_BY(mutex_);  // by sum and replica
-  std::size_t next_ TFD_GUARDED_BY(mutex_) = 0;                             // sum to be begun
+  std::vector<std::vector<Value>> values_ TFD_GUARDED_BY(mutex_);  // by sum and replica
+  std::size_t next_ TFD_GUARDED_BY(mutex_) = 0;                    // sum to be begun
 };
 
 }  // namespace tfd::strategy

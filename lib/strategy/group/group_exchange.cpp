@@ -117,12 +117,12 @@ std::vector<step::ReplicaRange> share_replicas(int replicas, int members) {
 }
 
 GroupExchange::GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares,
-                             Duration step_timeout, std::int64_t bucket_bytes)
+                             Duration step_timeout, std::optional<std::int64_t> bucket_bytes)
     : ReplicaExchange(shares[static_cast<std::size_t>(communicator.rank())]),
       communicator_(communicator),
       shares_(std::move(shares)),
       step_timeout_(step_timeout),
-      bucket_bytes_(bucket_bytes) {}
+      bucket_bytes_(bucket_bytes.value_or(communicator.shares_memory() ? 0 : kBucketBytes)) {}
 
 Result<void> GroupExchange::announce(std::int64_t number, const Notice& notice) {
   is_announced_ = true;
@@ -188,7 +188,8 @@ Result<void> GroupExchange::begin_one(std::int64_t step, step::ReplicaSum& sum) 
       values.push_back(counts ? std::move(value) : Tensor());
       if (!sum.scales.empty()) scales.push_back(sum.scales[static_cast<std::size_t>(replica)]);
     }
-    const bool is_leaf = leaves.count == 1 && scales.empty();
+    const bool is_leaf =
+        leaves.count == 1 && scales.empty() && (sum.spec.dtype == dtype || sum.spec.dtype == DType::kBool);
     // A bool travels as a number: of one replica only.
     begun.kept.push_back(is_leaf ? std::move(values.front())
                                  : TFD_TRY(tensor::tree_sum(values, part_dtype, scales), sum.name));
@@ -204,8 +205,7 @@ Result<void> GroupExchange::begin_buckets(std::int64_t step, const std::string& 
   constexpr std::int64_t kLine = 64;  // elements: so that parts of any dtype begin with a line of the cache
   const std::int64_t elements = begun.out.size();
   const auto size = static_cast<std::int64_t>(tensor::dtype_size(dtype));
-  const std::int64_t each =
-      bucket_bytes_ == 0 ? elements : std::max(bucket_bytes_ / size / kLine * kLine, kLine);
+  const std::int64_t each = bucket_bytes_ == 0 ? elements : std::max(bucket_bytes_ / size / kLine * kLine, kLine);
   if (elements <= each)
     return communicator_.begin_all_reduce({.name = name, .step = step, .spec = begun.out.spec()}, begun.layout,
                                           begun.parts.front(), begun.out.mutable_data());

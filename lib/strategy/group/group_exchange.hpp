@@ -68,14 +68,15 @@ std::optional<Difference> find_difference(const std::vector<std::string>& digest
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members);
 
-/// Bytes of a bucket: sums are cut into collectives that are at most as large.
-inline constexpr std::int64_t kBucketBytes = 4 << 20;
+/// Bytes of a bucket over a network: a sum has that many at most. Through memory nothing is cut: nobody waits there.
+inline constexpr std::int64_t kBucketBytes = 128 << 10;
 
 class GroupExchange final : public step::ReplicaExchange {
  public:
-  /// The communicator is borrowed. `shares`: by rank. `bucket_bytes`: the same in all members; 0: nothing is cut.
+  /// The communicator is borrowed. `shares`: by rank. `bucket_bytes`: the same in all members; 0: nothing is cut;
+  /// absent: the default.
   GroupExchange(collective::Communicator& communicator, std::vector<step::ReplicaRange> shares, Duration step_timeout,
-                std::int64_t bucket_bytes = kBucketBytes);
+                std::optional<std::int64_t> bucket_bytes = std::nullopt);
 
   /// Sends this member's notice and returns at once; the same `number` in all members.
   Result<void> announce(std::int64_t number, const Notice& notice);
@@ -87,6 +88,7 @@ class GroupExchange final : public step::ReplicaExchange {
   Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
   bool begins_early() const override { return !communicator_.shares_memory() && communicator_.size() > 1; }
+  std::int64_t bucket_bytes() const override { return bucket_bytes_; }
   std::optional<step::ReplicaWeights> find_weights() override;
   void begin(std::int64_t step, step::ReplicaSum sum) override;
   void move_on() override { (void)communicator_.move_on(); }  // an error comes again

@@ -188,9 +188,8 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
   if (replicas < needed)
     return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica", whose,
                 counted(static_cast<std::uint64_t>(replicas), "replica"), needed > members ? "may be" : "are", needed);
-  exchange_ =
-      std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members), options_.step_timeout,
-                                      options_.bucket_bytes);
+  exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
+                                              options_.step_timeout, options_.bucket_bytes);
   return {};
 }
 

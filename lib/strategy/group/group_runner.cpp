@@ -92,14 +92,15 @@ class GroupRunner final : public Runner {
   /// What a training, and a run of a function, need alike. `agreement`: what must be the same in all, besides.
   GroupTrainingOptions options_of_group(const program::Program& program, RunOptions options,
                                         std::vector<std::pair<std::string, std::string>> agreement) const {
-    agreement.insert(agreement.begin(),
-                     {{"the program", digest_of(program)},
-                      {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
-                      {"--batch", options_.follows_members ? "per-replica" : "global"},
-                      {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
-                      {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
-                      {"--collectives", std::to_string(static_cast<int>(options.collectives))},
-                      {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
+    agreement.insert(
+        agreement.begin(),
+        {{"the program", digest_of(program)},
+         {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+         {"--batch", options_.follows_members ? "per-replica" : "global"},
+         {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
+         {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
+         {"--collectives", std::to_string(static_cast<int>(options.collectives))},
+         {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
     GroupTrainingOptions with;
     with.group.members = members_;
     with.group.rank = rank_;
@@ -119,7 +120,7 @@ class GroupRunner final : public Runner {
     with.follows_members = options_.follows_members;
     with.verify_every = options.verify_every;
     with.as_tensorflow = options_.compat == Compat::kTensorflow && members_.size() > 1;
-    with.bucket_bytes = with.as_tensorflow ? kBucketBytes : options.bucket_bytes.value_or(kBucketBytes);
+    if (!with.as_tensorflow) with.bucket_bytes = options.bucket_bytes;
     with.pack_bytes = options.bucket_bytes.value_or(0);
     with.epochs = options.epochs;
     with.device = {.make_engine = options.make_engine,

@@ -24,10 +24,10 @@ struct GroupTrainingOptions {
   /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
   /// assigns.
   bool as_tensorflow = false;
-  std::int64_t bucket_bytes = kBucketBytes;  // as GroupExchange
-  std::int64_t pack_bytes = 0;               // with `as_tensorflow`: of packs_of_gradients()
-  std::int64_t epochs = 1;                   // that end with the data of all, where the program states no steps
-  DeviceTrainingOptions device;  // `replicas` are this process's devices
+  std::optional<std::int64_t> bucket_bytes = {};  // as GroupExchange
+  std::int64_t pack_bytes = 0;                    // with `as_tensorflow`: of packs_of_gradients()
+  std::int64_t epochs = 1;                        // that end with the data of all, where the program states no steps
+  DeviceTrainingOptions device;                   // `replicas` are this process's devices
 };
 
 /// Trains. Errors: those of Group::form() and of the steps; kUnavailable names a member that is gone, the same in all.

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "engines.hpp"
+#include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/builder.hpp"
 #include "tfd/hlo/embed.hpp"
 
@@ -64,6 +67,30 @@ TEST_CASE("built modules: arithmetic with numbers and scalars, comparisons, choi
   CHECK(results[5].spec() == TensorSpec{DType::kBool, {4}});
   CHECK(results[5].data()[2] == std::byte(0));
   CHECK(results[5].data()[3] == std::byte(1));
+}
+
+TEST_CASE("built modules: values are shown before the program ends, if anybody watches") {
+  struct Watch final : ValueWatch {
+    void computed(std::size_t index, const std::byte* data) override {
+      const std::lock_guard lock(mutex);
+      const auto* const from = reinterpret_cast<const float*>(data);
+      shown[index].assign(from, from + 4);
+    }
+    std::mutex mutex;
+    std::map<std::size_t, Floats> shown;
+  };
+  Builder builder("shows");
+  const Value x = builder.argument("x", kFour), watch = builder.argument("watch", {DType::kU64, {}});
+  const Value doubled = x * 2, more = doubled + 1;
+  builder.call_out(kWatchTarget, std::array{doubled, watch}, 3);
+  builder.call_out(kWatchTarget, std::array{more, watch}, 0);
+  const auto module = builder.finish({{"more", more}});
+  REQUIRE(new_engine()->shows_values());
+  Watch both;
+  const auto results = run(module, {f32s({4}, {1, 2, 3, 4}), watch_argument(&both)});
+  CHECK(listed(results[0]) == Floats{3, 5, 7, 9});
+  CHECK(both.shown == std::map<std::size_t, Floats>{{0, {3, 5, 7, 9}}, {3, {2, 4, 6, 8}}});
+  CHECK(listed(run(module, {f32s({4}, {1, 2, 3, 4}), watch_argument(nullptr)})[0]) == Floats{3, 5, 7, 9});
 }
 
 TEST_CASE("built modules: constants are exact") {

@@ -53,10 +53,27 @@ TEST_CASE("uses: other functions have values of their own") {
         std::vector<std::size_t>{1, 0, 2});
 }
 
+TEST_CASE("uses: results are computed one after the other, several by one call at once") {
+  const auto module =
+      make_module("m",
+                  "module @m {\n  func.func public @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>, "
+                  "tensor<f32>, tensor<f32>) {\n"
+                  "    %0 = stablehlo.negate %a : tensor<f32>\n"
+                  "    %1:2 = call @f(%0) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
+                  "    %2 = stablehlo.add %1#0, %0 : tensor<f32>\n"
+                  "    return %2, %1#1, %a, %0 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>\n  }\n"
+                  "  func.func private @f(%a: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n"
+                  "    return %a, %a : tensor<f32>, tensor<f32>\n  }\n}\n",
+                  std::nullopt);
+  REQUIRE_MESSAGE(module, (module ? "" : module.error().message));
+  CHECK(result_positions(*module) == std::vector<std::size_t>{2, 1, 0, 0});
+}
+
 TEST_CASE("uses: nothing is known of bytecode") {
   Module module;
   module.is_text = false;
   CHECK(joined_arguments(module).empty());
+  CHECK(result_positions(module).empty());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace tfd::strategy {
 
 struct CommunicationOptions {
   collective::EngineKind implementation = collective::EngineKind::kAuto;
-  /// Of which sums are made at most, the same in all processes; 0: nothing is cut.
+  /// Sums are cut into collectives of at most so many bytes, the same in all processes; 0: nothing is cut.
   std::int64_t bytes_per_pack = 0;
   Duration join = std::chrono::seconds(600);              // for all members to come
   Duration timeout = std::chrono::hours(24 * 365);        // of one call of all; members that are gone end it before
