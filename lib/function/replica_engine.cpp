@@ -168,6 +168,7 @@ class ReplicaEngine final : public Engine {
   CompileStats compile_stats() const override { return engine_->compile_stats(); }
   Transfers transfers() const override { return engine_->transfers(); }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
+  const std::vector<DeviceInfo>& system_devices() const override { return engine_->system_devices(); }
   std::optional<DeviceMemory> memory(int replica) const override { return engine_->memory(replica * logical_devices_); }
   Result<DeviceBufferPtr> put(const Tensor& value, int replica) override {
     return std::make_shared<ReplicaBuffer>(value, replica, true);
@@ -179,7 +180,7 @@ class ReplicaEngine final : public Engine {
   Result<std::shared_ptr<DeviceProgram>> compile_program(const hlo::Module& module,
                                                          const ProgramOptions& options) override {
     const hlo::Module made = TFD_TRY(hlo::partitioned(module, logical_devices_, hlo::Aliases::kKept));
-    ProgramOptions spread{.assignment = {}};
+    ProgramOptions spread{.assignment = {}, .system = options.system};
     std::vector<int> replicas;
     for (const auto& replica : options.assignment) {
       replicas.push_back(replica.front());

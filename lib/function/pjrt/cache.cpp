@@ -141,4 +141,11 @@ std::string describe_devices(std::string_view platform, std::string_view version
   return out;
 }
 
+std::string describe_system(int process_index, const std::vector<DeviceInfo>& system) {
+  std::string out = fmt::format("process {}\n", process_index);
+  for (const DeviceInfo& one : system)
+    out += fmt::format("{} {} {}: {}\n", one.process_index, one.id, one.kind, one.capability);
+  return out;
+}
+
 }  // namespace tfd::function

@@ -45,5 +45,8 @@ std::string describe_cpu();
 /// ids.
 std::string describe_devices(std::string_view platform, std::string_view version,
                              const std::vector<DeviceInfo>& devices);
+/// The system that a program of several hosts is compiled for, and which process's part of it: each device's process,
+/// id and kind.
+std::string describe_system(int process_index, const std::vector<DeviceInfo>& system);
 
 }  // namespace tfd::function

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace tfd::function {
 namespace {
@@ -14,23 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kCapabilities{"compute_capability", "core_count", "device_vendor",
                                                         "num_cores", "chip_type"};
 
-PJRT_NamedValue option(std::string_view name, PJRT_NamedValue_Type type) {
-  PJRT_NamedValue out{};
-  out.struct_size = PJRT_NamedValue_STRUCT_SIZE;
-  out.name = name.data();
-  out.name_size = name.size();
-  out.type = type;
-  out.value_size = 1;
-  return out;
-}
-
-PJRT_NamedValue option(std::string_view name, std::int64_t value) {
-  PJRT_NamedValue out = option(name, PJRT_NamedValue_kInt64);
-  out.int64_value = value;
-  return out;
-}
-
-Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> options, KeyValues* key_values = nullptr) {
+Result<PJRT_Client*> create(const Api& api, std::span<const PJRT_NamedValue> options, KeyValues* key_values) {
   TFD_PJRT_ARGS(PJRT_Client_Create_Args, args);
   args.create_options = options.data();
   args.num_options = options.size();
@@ -71,16 +57,31 @@ std::string capability_of(const Api& api, PJRT_DeviceDescription* description) {
 
 }  // namespace
 
-// The default of "cpu_device_count" is four in xla-cpu-pjrt, which ignores the other option; a plug-in that refuses
-// both isn't a CPU's.
-Result<PJRT_Client*> create_client(const Api& api, int cpu_devices) {
-  PJRT_NamedValue options[] = {option("cpu_device_count", std::int64_t{cpu_devices}),
-                               option("asynchronous", PJRT_NamedValue_kBool)};
-  options[1].bool_value = false;
-  for (std::size_t count = cpu_devices > 0 ? std::size(options) : 0;; --count) {
-    auto client = create(api, std::span(options, count));
-    if (client || count == 0 || client.error().code != Code::kInvalidArgument) return client;
+Result<MadeClient> create_client(const Api& api, const std::vector<ClientAttempt>& attempts, KeyValues* key_values) {
+  for (std::size_t i = 0;; ++i) {
+    auto client = create(api, named_values(attempts[i].options), attempts[i].exchanges ? key_values : nullptr);
+    if (client) return MadeClient{*client, i};
+    if (i + 1 == attempts.size() || client.error().code != Code::kInvalidArgument) return fail(client.error());
   }
+}
+
+Result<std::vector<DeviceInfo>> list_client_devices(const Api& api, PJRT_Client* client) {
+  std::vector<DeviceInfo> out;
+  if (!api.has(offsetof(PJRT_Api, PJRT_Client_Devices))) return out;
+  TFD_PJRT_ARGS(PJRT_Client_Devices_Args, listed);
+  listed.client = client;
+  TFD_TRY(api.check(api->PJRT_Client_Devices(&listed), "cannot list the devices"));
+  for (std::size_t i = 0; i < listed.num_devices; ++i) out.push_back(TFD_TRY(describe_device(api, listed.devices[i])));
+  std::ranges::sort(out, {}, [](const DeviceInfo& one) { return std::pair(one.process_index, one.id); });
+  return out;
+}
+
+Result<int> find_process_index(const Api& api, PJRT_Client* client) {
+  if (!api.has(offsetof(PJRT_Api, PJRT_Client_ProcessIndex))) return 0;
+  TFD_PJRT_ARGS(PJRT_Client_ProcessIndex_Args, args);
+  args.client = client;
+  TFD_TRY(api.check(api->PJRT_Client_ProcessIndex(&args), "cannot ask for the process"));
+  return args.process_index;
 }
 
 std::optional<std::int64_t> find_attribute(const Api& api, PJRT_DeviceDescription* description, std::string_view name) {
@@ -134,43 +135,76 @@ Result<void> check_logical_devices(std::size_t devices, int logical_devices) {
   return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", devices, logical_devices);
 }
 
-Result<std::shared_ptr<const Client>> Client::make(const Api& api, const std::vector<int>& positions,
-                                                   const Hosts& hosts) {
-  const int wanted = *std::ranges::max_element(positions) + 1;
-  std::unique_ptr<KeyValues> key_values;
-  if (hosts.exchange != nullptr) key_values = std::make_unique<KeyValues>(hosts.exchange);
-  const std::array of_host{option("node_id", std::int64_t{hosts.index}),
-                           option("num_nodes", std::int64_t{hosts.count})};
-  PJRT_Client* made = TFD_TRY(key_values ? create(api, of_host, key_values.get()) : create_client(api, wanted));
-  std::shared_ptr<Client> client(new Client(api, made, std::move(key_values)));
-  if (hosts.count > 1 && (client->key_values_ == nullptr || !client->key_values_->was_used()))
+// A GPU plug-in makes `positions` of what is visible to it, in ascending order; others have all that there are.
+Result<std::shared_ptr<const Client>> Client::make(const Api& api, const EngineOptions& options,
+                                                   const std::vector<int>& positions) {
+  const Hosts& hosts = options.hosts;
+  const auto unimplemented = [&] {
     return fail(Code::kUnimplemented, "the plug-in knows the devices of its own host only, not of {} hosts",
                 hosts.count);
-  TFD_TRY(client->find_devices(positions, wanted));
+  };
+  std::vector<int> visible = positions;
+  std::ranges::sort(visible);
+  const ClientWish wish{.kind = options.device_kind,
+                        .cpu_devices = visible.back() + 1,
+                        .visible = visible,
+                        .hosts = hosts.count,
+                        .host = hosts.index,
+                        .has_exchange = hosts.exchange != nullptr,
+                        .own = options.client_options};
+  std::unique_ptr<KeyValues> key_values;
+  if (hosts.exchange != nullptr) key_values = std::make_unique<KeyValues>(hosts.exchange);
+  const auto attempts = client_attempts(wish);
+  const MadeClient made = TFD_TRY(create_client(api, attempts, key_values.get()));
+  std::shared_ptr<Client> client(new Client(api, made.client, std::move(key_values)));
+  TFD_TRY(client->find_platform());
+  TFD_TRY(client->find_system(hosts));
+  if (client->hosts_ == 1 && hosts.count > 1 && !hosts.may_be_alone) return unimplemented();
+  std::vector<int> own = positions;
+  if (attempts[made.attempt].chooses_devices)
+    for (int& one : own) one = static_cast<int>(std::ranges::find(visible, one) - visible.begin());
+  TFD_TRY(client->find_devices(own));
   return client;
 }
 
-Result<void> Client::find_devices(const std::vector<int>& positions, int wanted) {
+Result<void> Client::find_platform() {
   const Api& api = api_;
   TFD_PJRT_ARGS(PJRT_Client_PlatformName_Args, name);
   name.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_PlatformName(&name), "cannot ask for the platform"));
   platform_.assign(name.platform_name, name.platform_name_size);
-  if (api.has(offsetof(PJRT_Api, PJRT_Client_PlatformVersion))) {
-    TFD_PJRT_ARGS(PJRT_Client_PlatformVersion_Args, version);
-    version.client = handle_;
-    TFD_TRY(api.check(api->PJRT_Client_PlatformVersion(&version), "cannot ask for the platform's version"));
-    platform_version_.assign(version.platform_version, version.platform_version_size);
-  }
+  if (!api.has(offsetof(PJRT_Api, PJRT_Client_PlatformVersion))) return {};
+  TFD_PJRT_ARGS(PJRT_Client_PlatformVersion_Args, version);
+  version.client = handle_;
+  TFD_TRY(api.check(api->PJRT_Client_PlatformVersion(&version), "cannot ask for the platform's version"));
+  platform_version_.assign(version.platform_version, version.platform_version_size);
+  return {};
+}
+
+Result<void> Client::find_system(const Hosts& asked) {
+  system_ = TFD_TRY(list_client_devices(api_, handle_));
+  process_index_ = TFD_TRY(find_process_index(api_, handle_));
+  std::set<int> processes;
+  for (const DeviceInfo& one : system_) processes.insert(one.process_index);
+  hosts_ = std::max(static_cast<int>(processes.size()), 1);
+  // One that asks for no others uses its own devices by themselves.
+  if (hosts_ == 1 || asked.count == 1 || hosts_ == asked.count) return {};
+  return fail(Code::kFailedPrecondition, "the system has devices of {} hosts, not of {}", hosts_, asked.count);
+}
+
+Result<void> Client::find_devices(const std::vector<int>& positions) {
+  const Api& api = api_;
   TFD_PJRT_ARGS(PJRT_Client_AddressableDevices_Args, devices);
   devices.client = handle_;
   TFD_TRY(api.check(api->PJRT_Client_AddressableDevices(&devices), "cannot list the devices"));
   if (devices.num_addressable_devices == 0) return fail(Code::kFailedPrecondition, "the PJRT plug-in found no device");
-  if (devices.num_addressable_devices < static_cast<std::size_t>(wanted))
+  const auto wanted = static_cast<std::size_t>(*std::ranges::max_element(positions)) + 1;
+  if (devices.num_addressable_devices < wanted)
     return fail(Code::kFailedPrecondition, "the PJRT plug-in found {} device{}, not {}",
                 devices.num_addressable_devices, devices.num_addressable_devices == 1 ? "" : "s", wanted);
   for (const int position : positions) devices_.push_back(devices.addressable_devices[position]);
   for (PJRT_Device* device : devices_) infos_.push_back(TFD_TRY(describe_device(api, device)));
+  if (system_.empty()) system_ = infos_;
   return {};
 }
 

@@ -13,15 +13,24 @@
 #include <vector>
 
 #include "api.hpp"
+#include "client_options.hpp"
 #include "key_values.hpp"
 #include "tfd/function/device.hpp"
 #include "tfd/function/function.hpp"
 
 namespace tfd::function {
 
-/// Creates a client; with that many devices if they are a CPU's, whose programs run on the calling thread: a handover
-/// takes longer than a small program. Other plug-ins refuse unknown options, and get none.
-Result<PJRT_Client*> create_client(const Api& api, int cpu_devices);
+struct MadeClient {
+  PJRT_Client* client = nullptr;
+  std::size_t attempt = 0;  // the way in which it was made
+};
+/// Creates a client in the first of these ways that the plug-in accepts. `key_values`: of the ways that exchange.
+Result<MadeClient> create_client(const Api& api, const std::vector<ClientAttempt>& attempts,
+                                 KeyValues* key_values = nullptr);
+/// Lists all devices of a client by process and id; without other hosts' where the plug-in can't tell.
+Result<std::vector<DeviceInfo>> list_client_devices(const Api& api, PJRT_Client* client);
+/// Index of the process among those whose devices the client knows; 0 where the plug-in doesn't say.
+Result<int> find_process_index(const Api& api, PJRT_Client* client);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* description);
 /// A numeric attribute of the device; nullopt if the plug-in doesn't report it.
@@ -33,10 +42,11 @@ Result<void> check_logical_devices(std::size_t devices, int logical_devices);
 
 class Client {
  public:
-  /// Makes a client of this host's devices at these positions. kFailedPrecondition if the plug-in finds fewer; errors
-  /// of the exchange with other hosts; kUnimplemented: the plug-in doesn't support several hosts.
-  static Result<std::shared_ptr<const Client>> make(const Api& api, const std::vector<int>& positions,
-                                                    const Hosts& hosts = {});
+  /// Makes a client of this host's devices at EngineOptions::positions, as its hosts and options say.
+  /// kFailedPrecondition if the plug-in finds fewer, or another number of hosts; errors of the exchange with other
+  /// hosts; kUnimplemented: the plug-in doesn't support several hosts.
+  static Result<std::shared_ptr<const Client>> make(const Api& api, const EngineOptions& options,
+                                                    const std::vector<int>& positions);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client();
@@ -46,6 +56,9 @@ class Client {
   PJRT_Device* device() const { return devices_.front(); }
   const std::vector<PJRT_Device*>& devices() const { return devices_; }   // as many as were asked for
   const std::vector<DeviceInfo>& device_infos() const { return infos_; }  // of these
+  const std::vector<DeviceInfo>& system() const { return system_; }       // of all hosts, by process and id
+  int hosts() const { return hosts_; }                                    // in the system
+  int process_index() const { return process_index_; }
   const std::string& platform() const { return platform_; }
   /// Version of the plug-in, or of the driver below it; empty if it isn't reported.
   const std::string& platform_version() const { return platform_version_; }
@@ -65,14 +78,17 @@ class Client {
  private:
   Client(const Api& api, PJRT_Client* handle, std::unique_ptr<KeyValues> key_values)
       : api_(api), key_values_(std::move(key_values)), handle_(handle) {}
-  Result<void> find_devices(const std::vector<int>& positions, int wanted);
+  Result<void> find_platform();
+  Result<void> find_devices(const std::vector<int>& positions);
+  Result<void> find_system(const Hosts& asked);
 
   Api api_;
   std::unique_ptr<KeyValues> key_values_;  // null: one host
   PJRT_Client* handle_;
   std::string platform_, platform_version_;
   std::vector<PJRT_Device*> devices_;
-  std::vector<DeviceInfo> infos_;
+  std::vector<DeviceInfo> infos_, system_;
+  int hosts_ = 1, process_index_ = 0;
   mutable std::atomic<std::uint64_t> put_{0}, taken_{0};  // bytes
 };
 

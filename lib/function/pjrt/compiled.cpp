@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiled.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 
@@ -102,6 +103,21 @@ Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, s
     }
   }
   return {};
+}
+
+Result<void> check_system(const std::vector<std::vector<int>>& ids, const std::vector<std::vector<int>>& own,
+                          const std::vector<DeviceInfo>& system, int process_index) {
+  std::vector<std::vector<int>> positions = ids, here;
+  for (auto& replica : positions)
+    for (int& id : replica) id = static_cast<int>(std::ranges::find(system, id, &DeviceInfo::id) - system.begin());
+  TFD_TRY(check_assignment(positions, system.size()), "the system");
+  for (std::size_t replica = 0; replica < ids.size(); ++replica)
+    if (std::ranges::any_of(positions[replica], [&](int position) {
+          return system[static_cast<std::size_t>(position)].process_index == process_index;
+        }))
+      here.push_back(ids[replica]);
+  if (here == own) return {};
+  return fail(Code::kInvalidArgument, "a device assignment without this host's devices, or in another order");
 }
 
 Result<void> check_counts(const hlo::Module& module, const std::vector<std::vector<int>>& assignment) {

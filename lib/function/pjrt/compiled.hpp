@@ -32,6 +32,10 @@ Error compile_error(const hlo::Module& module, const std::string& platform, cons
 
 /// kInvalidArgument: no devices, replicas with different numbers of partitions, or invalid or repeated positions.
 Result<void> check_assignment(const std::vector<std::vector<int>>& assignment, std::size_t devices);
+/// Checks ProgramOptions::system: devices of the system, by id, of which this process has those of `own`, in their
+/// order, and no others. kInvalidArgument: as check_assignment(), or other ones.
+Result<void> check_system(const std::vector<std::vector<int>>& ids, const std::vector<std::vector<int>>& own,
+                          const std::vector<DeviceInfo>& system, int process_index);
 /// kInvalidArgument: a module for another number of partitions or replicas.
 Result<void> check_counts(const hlo::Module& module, const std::vector<std::vector<int>>& assignment);
 

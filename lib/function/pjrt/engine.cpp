@@ -70,6 +70,7 @@ class PjrtEngine final : public Engine {
   }
 
   const std::vector<DeviceInfo>& devices() const override { return client_->device_infos(); }
+  const std::vector<DeviceInfo>& system_devices() const override { return client_->system(); }
 
   Result<DeviceBufferPtr> put(const tensor::Tensor& value, int device) override {
     return std::make_shared<SharedBuffer>(TFD_TRY(Buffer::copy(client_, TFD_TRY(device_at(device)), value)), device);
@@ -131,9 +132,9 @@ class PjrtEngine final : public Engine {
 
   /// `is_whole`: its arguments and results aren't sharded.
   Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
-                                                      bool is_whole) {
+                                                      bool is_whole, const std::string& system = {}) {
     if (info_.platform == "cpu") TFD_TRY(prepare_lapack(module));  // also for executables from the cache
-    const std::string key = key_of(module, options);
+    const std::string key = key_of(module, options, system);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
       auto executable = Executable::load(client_, module, *bytes, is_whole);
       if (executable) {
@@ -152,9 +153,10 @@ class PjrtEngine final : public Engine {
   }
 
   /// The signature is part of it, so that a loaded executable is one whose signature was checked.
-  std::string key_of(const hlo::Module& module, const std::string& options) const {
+  std::string key_of(const hlo::Module& module, const std::string& options, const std::string& system) const {
     Sha256 hash = key_start_;
     hash.add_part(options);
+    if (!system.empty()) hash.add_part(system);
     hash.add_part(hlo::format_signature(module.signature));
     hash.add_part(module.code);
     return hash.hex();
@@ -175,14 +177,19 @@ class PjrtEngine final : public Engine {
 Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const hlo::Module& module,
                                                                    const ProgramOptions& options) {
   TFD_TRY(check_assignment(options.assignment, client_->devices().size()), printable(module.name));
-  TFD_TRY(check_counts(module, options.assignment));
-  TFD_TRY(check_platform(module));
   std::vector<std::vector<int>> ids = options.assignment;
   for (auto& replica : ids)
     for (int& device : replica) device = devices()[static_cast<std::size_t>(device)].id;
+  if (!options.system.empty()) {
+    TFD_TRY(check_system(options.system, ids, client_->system(), client_->process_index()), printable(module.name));
+    ids = options.system;
+  }
+  TFD_TRY(check_counts(module, ids));
+  TFD_TRY(check_platform(module));
+  const std::string system = options.system.empty() ? "" : describe_system(client_->process_index(), client_->system());
   auto executable = TFD_TRY(find_or_compile(TFD_TRY(hlo::for_platform(module, info_.platform)),
-                                            encode_compile_options(ids), options.assignment.front().size() == 1));
-  return make_program(std::move(executable), options.assignment);
+                                            encode_compile_options(ids), ids.front().size() == 1, system));
+  return make_program(std::move(executable), options.assignment, ids.size() * ids.front().size());
 }
 
 Result<std::vector<std::shared_ptr<DeviceProgram>>> PjrtEngine::compile_for_each_device(const hlo::Module& module) {
@@ -191,7 +198,7 @@ Result<std::vector<std::shared_ptr<DeviceProgram>>> PjrtEngine::compile_for_each
   std::vector<std::shared_ptr<DeviceProgram>> programs;
   for (int i = 0; i < count(); ++i)
     programs.push_back(TFD_TRY(
-        make_program(executable, {{i}}, count() == 1 ? nullptr : client_->devices()[static_cast<std::size_t>(i)])));
+        make_program(executable, {{i}}, 1, count() == 1 ? nullptr : client_->devices()[static_cast<std::size_t>(i)])));
   return programs;
 }
 
@@ -227,7 +234,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
       options.positions.empty() ? first_devices(options.device_count).positions : options.positions;
   TFD_TRY(check_logical_devices(positions.size(), options.logical_devices));
   const Api api = TFD_TRY(Api::load(options.plugin));
-  auto client = TFD_TRY(Client::make(api, positions, options.hosts), "the PJRT plug-in " + options.plugin);
+  auto client = TFD_TRY(Client::make(api, options, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
     return fail(Code::kFailedPrecondition,
                 "the PJRT plug-in {} is for {}, not for {}: TFD_PJRT_PLUGIN names another one", options.plugin,

@@ -48,9 +48,10 @@ class Executable {
 std::shared_ptr<Function> make_function(std::shared_ptr<const Executable> executable, PJRT_Device* device);
 
 /// Makes a program that runs it on all devices of the assignment that it was compiled for, which check_assignment() has
-/// checked; or, if it was compiled for any device, on `runs_on`, the only one of the assignment.
+/// checked; or, if it was compiled for any device, on `runs_on`, the only one of the assignment. `all`: the number of
+/// devices that it runs on together with other processes.
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
-                                                    const std::vector<std::vector<int>>& assignment,
+                                                    const std::vector<std::vector<int>>& assignment, std::size_t all,
                                                     PJRT_Device* runs_on = nullptr);
 
 }  // namespace tfd::function

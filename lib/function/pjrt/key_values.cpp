@@ -63,10 +63,8 @@ PJRT_Error* KeyValues::try_get(PJRT_KeyValueTryGetCallback_Args* args) {
 }
 
 PJRT_Error* KeyValues::put(PJRT_KeyValuePutCallback_Args* args) {
-  auto& self = *static_cast<KeyValues*>(args->user_arg);
-  ++self.puts_;
-  const auto done =
-      self.exchange_->put(std::string(args->key, args->key_size), std::string(args->value, args->value_size));
+  auto& exchange = *static_cast<KeyValues*>(args->user_arg)->exchange_;
+  const auto done = exchange.put(std::string(args->key, args->key_size), std::string(args->value, args->value_size));
   return done ? nullptr : report(args->callback_error, done.error());
 }
 

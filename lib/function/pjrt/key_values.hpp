@@ -3,7 +3,6 @@
 //
 // The callbacks by which a PJRT client accesses the hosts' key-value store. Thread rule: thread-safe; a plug-in calls
 // them from any thread until its client is destroyed.
-#include <atomic>
 #include <memory>
 
 #include "api.hpp"
@@ -19,8 +18,6 @@ class KeyValues {
 
   /// Adds all three callbacks: a client that lacks one uses none. This object must outlive the client.
   void add_to(PJRT_Client_Create_Args& args);
-  /// True if the plug-in has put anything: one that never does is unaware of other hosts.
-  bool was_used() const { return puts_ > 0; }
 
  private:
   static PJRT_Error* get(PJRT_KeyValueGetCallback_Args* args);
@@ -28,7 +25,6 @@ class KeyValues {
   static PJRT_Error* put(PJRT_KeyValuePutCallback_Args* args);
 
   std::shared_ptr<HostExchange> exchange_;  // shared with its maker
-  std::atomic<int> puts_ = 0;
 };
 
 }  // namespace tfd::function

@@ -13,9 +13,13 @@ namespace {
 
 class PjrtProgram final : public DeviceProgram {
  public:
-  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, Compiled::Specs specs,
-              PJRT_Device* runs_on)
-      : executable_(std::move(executable)), devices_(std::move(devices)), specs_(std::move(specs)), runs_on_(runs_on) {}
+  PjrtProgram(std::shared_ptr<const Executable> executable, std::vector<int> devices, std::size_t all,
+              Compiled::Specs specs, PJRT_Device* runs_on)
+      : executable_(std::move(executable)),
+        devices_(std::move(devices)),
+        all_(all),
+        specs_(std::move(specs)),
+        runs_on_(runs_on) {}
 
   const std::vector<int>& devices() const override { return devices_; }
   const std::vector<tensor::TensorSpec>& arguments() const override { return specs_.arguments; }
@@ -34,10 +38,11 @@ class PjrtProgram final : public DeviceProgram {
   Result<Inputs> take_inputs(const std::vector<DeviceBuffers>& arguments) const;
   Result<void> check_argument(const SharedBuffer* buffer, std::size_t slot, std::size_t index) const;
   std::vector<std::int64_t> kept(const Inputs& inputs, std::span<const std::size_t> donated) const;
-  bool has_several() const { return devices_.size() > 1; }
+  bool has_several() const { return all_ > 1; }
 
   std::shared_ptr<const Executable> executable_;  // with the results
   std::vector<int> devices_;
+  std::size_t all_;  // devices that it runs on, other hosts' too
   Compiled::Specs specs_;
   PJRT_Device* runs_on_;  // null: the devices that it was compiled for
 };
@@ -140,13 +145,13 @@ Result<std::vector<DeviceBuffers>> PjrtProgram::execute(const std::vector<Device
 }  // namespace
 
 Result<std::shared_ptr<DeviceProgram>> make_program(std::shared_ptr<const Executable> executable,
-                                                    const std::vector<std::vector<int>>& assignment,
+                                                    const std::vector<std::vector<int>>& assignment, std::size_t all,
                                                     PJRT_Device* runs_on) {
   std::vector<int> devices;
   for (const auto& replica : assignment) devices.insert(devices.end(), replica.begin(), replica.end());
   Compiled::Specs specs =
       assignment.front().size() > 1 ? TFD_TRY(executable->compiled().specs()) : executable->compiled().stated_specs();
-  return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), std::move(specs), runs_on);
+  return std::make_shared<PjrtProgram>(std::move(executable), std::move(devices), all, std::move(specs), runs_on);
 }
 
 }  // namespace tfd::function

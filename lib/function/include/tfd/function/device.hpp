@@ -58,6 +58,10 @@ struct ProgramOptions {
   /// Positions of devices by replica and partition. All replicas have the same number of partitions; no device occurs
   /// twice.
   std::vector<std::vector<int>> assignment = {{0}};
+  /// For devices of several hosts: ids (DeviceInfo) of all devices by replica and partition, the same in all hosts'
+  /// processes. `assignment` has this engine's replicas among them, in the same order, and so have the slots; all
+  /// processes execute it, each with its own slots. Empty: all devices are this engine's.
+  std::vector<std::vector<int>> system = {};
 };
 
 /// Memory that a program needs on one device, in bytes.

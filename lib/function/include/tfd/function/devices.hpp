@@ -16,6 +16,12 @@ namespace tfd::function {
 /// for that many. Loads the plug-in and makes a client, which may take seconds, and destroys the client.
 /// kFailedPrecondition: not a plug-in; else the plug-in's error: kFailedPrecondition, kNotFound, kUnavailable, …
 Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_devices = 0);
+/// The same, with the index of this process among those whose devices they are.
+struct SystemDevices {
+  std::vector<DeviceInfo> devices;
+  int process_index = 0;
+};
+Result<SystemDevices> list_system(const std::string& plugin, int cpu_devices = 0);
 
 class Engine;
 /// Names of the devices: "cpu:0", "cpu:1"; by their ids, if the engine knows them.

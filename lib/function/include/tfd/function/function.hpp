@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "tfd/base/environment.hpp"
@@ -35,6 +37,15 @@ class Function {
   }
 };
 
+/// A setting of a PJRT client: "memory_fraction", 0.5.
+struct ClientOption {
+  std::string name;
+  std::variant<std::int64_t, bool, float, std::string, std::vector<std::int64_t>> value;
+};
+/// Parses "memory_fraction=0.5,allocator=bfc,preallocate=false". A value that looks like a number is one; "true" and
+/// "false" are booleans. kInvalidArgument.
+Result<std::vector<ClientOption>> parse_client_options(std::string_view text);
+
 struct EngineOptions {
   std::string plugin;           // path of the shared object; see find_plugin()
   std::string cache_directory;  // compiled executables; empty: none
@@ -45,8 +56,10 @@ struct EngineOptions {
   /// on all of them, else on the one that its module states.
   int logical_devices = 1;
   bool spmd = false;
-  /// Hosts that form one system, for GPU plug-ins; the devices above are this host's.
+  /// Hosts that form one system; the devices above are this host's.
   Hosts hosts = {};
+  /// Settings of the plug-in's own, by the names that it has for them, besides those that follow from the above.
+  std::vector<ClientOption> client_options = {};
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, which XLA reads by itself: a part of the cache's keys.
   std::string xla_flags = {};
@@ -75,7 +88,8 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual const PluginInfo& plugin() const = 0;
-  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features, kinds of devices).
+  /// Compiles, or loads from the cache (key: plug-in bytes, module bytes, options, CPU features, kinds of devices; for
+  /// devices of several hosts, all of theirs, and which process this is).
   /// kInvalidArgument with the module's name and the compiler's first line when it doesn't parse or compile.
   /// kUnimplemented for a module of several replicas, or whose partitions aren't as many as the logical devices.
   virtual Result<std::shared_ptr<Function>> compile(const hlo::Module& module) = 0;
@@ -91,6 +105,9 @@ class Engine {
 
   // Values that stay on devices, and programs on several of them. A device is given by its position in devices().
   virtual const std::vector<DeviceInfo>& devices() const;
+  /// All devices of the system, by process and id: other hosts' too, which programs may be compiled for
+  /// (ProgramOptions::system), but no value can be put on.
+  virtual const std::vector<DeviceInfo>& system_devices() const { return devices(); }
   /// Copies the value to the device; programs may take the copy over (donation).
   virtual Result<DeviceBufferPtr> put(const tensor::Tensor& value, int device);
   /// Lends the value to the device for reading: the tensor's own memory if the device can read it, or the buffer that
@@ -113,10 +130,11 @@ Result<std::string> find_plugin(const Environment& env);
 /// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty if none of them is
 /// set.
 std::string find_cache_directory(const Environment& env);
-/// Loads the plug-in and makes its client. kFailedPrecondition: no such file, not a PJRT plug-in, too old an API, fewer
-/// devices than are asked for. The caller sets the environment variables that XLA itself reads when it is loaded: its
-/// threads, 1 + 2 x max(PJRT_NPROC, device_count), PJRT_NPROC being the CPUs of the affinity mask where it is unset;
-/// its log level on stderr, TF_CPP_MIN_LOG_LEVEL (3: nothing); XLA_FLAGS.
+/// Loads the plug-in and makes its client, of all hosts' devices if there are several. kFailedPrecondition: no such
+/// file, not a PJRT plug-in, too old an API, fewer devices than are asked for, another number of hosts; kUnimplemented:
+/// the plug-in knows its own host's devices only; errors of the exchange. The caller sets the environment variables
+/// that XLA itself reads when it is loaded: its threads, 1 + 2 x max(PJRT_NPROC, device_count), PJRT_NPROC being the
+/// CPUs of the affinity mask where it is unset; its log level on stderr, TF_CPP_MIN_LOG_LEVEL (3: nothing); XLA_FLAGS.
 Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options);
 
 }  // namespace tfd::function

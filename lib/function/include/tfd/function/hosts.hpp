@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Several hosts whose devices form one system: their PJRT clients exchange device topologies when they are made, and
-// NCCL ids later, through a key-value store that the hosts share. Thread rule: thread-safe.
+// Several hosts whose devices form one system. PJRT clients of GPUs exchange device topologies when they are made, and
+// NCCL ids later, through a key-value store that the hosts share, which outlives them all; those of TPUs find each
+// other by the system's own means. Each host is one process. Thread rule: thread-safe.
 //
 //   options.hosts = {.count = 2, .index = 1, .exchange = task::make_host_exchange(servers.coordination(), "gpu")};
 #include <memory>
@@ -27,8 +28,11 @@ class HostExchange {
 
 struct Hosts {
   int count = 1;
-  int index = 0;                           // of this one
-  std::shared_ptr<HostExchange> exchange;  // shared with the client for its lifetime; null: one host
+  int index = 0;  // of this one
+  /// Shared with the client for its lifetime; null: the plug-in needs none, as libtpu, whose hosts find each other.
+  std::shared_ptr<HostExchange> exchange = {};
+  /// True: a plug-in that knows its own host's devices only is no error; the engine has just these.
+  bool may_be_alone = false;
 };
 
 }  // namespace tfd::function
