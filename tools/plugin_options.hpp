@@ -31,7 +31,7 @@ inline void keep_plugins_from_looking() {
 
 inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env,
                                                              const function::DeviceChoice& devices = {{}, {0}},
-                                                             const Log& log = {}) {
+                                                             const Log& log = {}, const function::Hosts& hosts = {}) {
   if (!devices.topology.empty())
     return function::make_planning_engine({.plugin = TFD_TRY(function::find_plugin(env)),
                                            .topology = devices.topology,
@@ -45,6 +45,8 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.logical_devices = devices.logical_devices;
   options.spmd = devices.spmd;
   options.device_kind = devices.kind;
+  options.hosts = hosts;
+  options.client_options = TFD_TRY(function::parse_client_options(env.get("TFD_PJRT_OPTIONS")), "TFD_PJRT_OPTIONS");
   options.log = log.for_room("function");
   function::use_lapack(env.get("TFD_LAPACK"));
   return function::make_engine(options);

@@ -41,17 +41,19 @@ struct Devices {
   std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
 };
 
-/// `shares_devices`: several replicas may be on one device, since processes share them.
-Result<Devices> find_devices(const Asked& a, bool shares_devices, const cli::Io& io) {
+/// `processes`: number of those that share the replicas, several of which may be on one device then; 0: only this one
+/// has any.
+Result<Devices> find_devices(const Asked& a, int processes, const cli::Io& io) {
   keep_plugins_quiet();  // the plug-in may be asked for its devices
   if (a.has_topology()) {
     auto asked = a.tpu;
     asked.plans = a.explain;
+    asked.hosts = std::max(processes, 1);
     if (asked.plans && !asked.topology.empty()) keep_plugins_from_looking();
     auto found = TFD_TRY(run::choose_tpu_devices(asked, io.env));
     return Devices{std::move(found.choice), std::move(found.plan)};
   }
-  const int replicas = shares_devices ? 1 : std::max(a.replicas, 1);
+  const int replicas = processes > 0 ? 1 : std::max(a.replicas, 1);
   auto choice = a.devices.empty() ? function::first_devices(replicas) : TFD_TRY(choose_devices(io.env, a.devices));
   if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
     return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
@@ -123,6 +125,10 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
   with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
+  if (a.has_group() && devices.topology.empty())
+    with.make_host_engine = [env = io.env, devices, log = io.log](const function::Hosts& hosts) {
+      return make_engine(env, devices, log, hosts);
+    };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;
@@ -269,7 +275,8 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   // right.
   std::optional<cluster::ClusterConfig> known;
   if (a.has_group()) known = TFD_TRY(find_cluster(a, io));
-  const auto found = TFD_TRY(find_devices(a, known && !known->cluster.empty(), io));
+  const auto found =
+      TFD_TRY(find_devices(a, known && !known->cluster.empty() ? std::max(workers_of(known->cluster), 1) : 0, io));
   const function::DeviceChoice& devices = found.choice;
   const int replicas = replicas_of(a, devices, known);
   const auto place = TFD_TRY(place_among_tensorflows(a, known, replicas));

@@ -42,8 +42,14 @@ struct Asked {
   std::string workers;  // MIN[:MAX]
   Duration join = std::chrono::seconds(600);
 
-  bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host; }
-  bool has_group() const { return kind == &strategy::kMultiWorkerMirroredKind; }
+  bool names_cluster() const {
+    return (!common.cluster.empty() && common.cluster != "none") || !common.jobs.empty() || !common.task.empty();
+  }
+  bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host && !has_group(); }
+  /// Several processes make each step together; those of a TPU slice with several hosts, where a cluster is stated.
+  bool has_group() const {
+    return kind == &strategy::kMultiWorkerMirroredKind || (kind == &strategy::kTpuKind && names_cluster());
+  }
   bool follows_members() const { return batch == "per-replica"; }
   bool has_topology() const { return kind != nullptr && kind->has_topology; }
 };

@@ -173,7 +173,7 @@ std::vector<cli::Option> options(Asked& a) {
 }
 
 Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environment& env) {
-  const bool is_launched = a.has_group() && env.has(kMemberFile);
+  const bool is_launched = a.kind == &strategy::kMultiWorkerMirroredKind && env.has(kMemberFile);
   const std::string text = a.workers.empty() && is_launched ? env.get("TFD_WORKERS") : a.workers;
   if (text.empty()) return WorkerBounds{};
   const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
@@ -209,8 +209,7 @@ Result<void> check_options(const Asked& a) {
   if (a.has_topology() && (a.replicas > 0 || !a.devices.empty()))
     return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
                 a.replicas > 0 ? "--replicas" : "--devices");
-  const bool names_cluster = !a.common.cluster.empty() && a.common.cluster != "none";
-  if (a.is_of_one_host() && (names_cluster || !a.common.jobs.empty() || !a.common.task.empty()))
+  if (a.is_of_one_host() && a.names_cluster())
     return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
                 a.strategy);
   if (a.follows_members() && !a.has_group())
@@ -219,7 +218,7 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--batch per-replica and --replicas exclude each other: there is one for each device");
   if (a.collectives != "auto" && !a.has_group())
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
-  if (!a.workers.empty() && !a.has_group())
+  if (!a.workers.empty() && a.kind != &strategy::kMultiWorkerMirroredKind)
     return fail(Code::kUsage, "--workers is for --strategy multi-worker-mirrored");
   if (!a.workers.empty() && !a.compat.empty())
     return fail(Code::kUsage,

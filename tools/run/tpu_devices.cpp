@@ -18,7 +18,8 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // size limit of a fi
 /// True for a name of a topology, "v4:2x2x4"; "2x2x1x2" is a mesh.
 bool is_name(std::string_view topology) { return topology.find_first_not_of("0123456789x,") != std::string_view::npos; }
 
-Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env) {
+/// `process`: set to this one's index among the system's.
+Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env, int& process) {
   if (is_name(options.topology)) {
     if (!options.plans)
       return fail(Code::kUsage, "--topology {}: a named system can only be used with --explain",
@@ -38,7 +39,9 @@ Result<strategy::Topology> find_topology(const TpuOptions& options, const Enviro
     if (!topology) return fail(Code::kUsage, "--topology {}: {}", options.topology, topology.error().message);
     return topology;
   }
-  auto topology = strategy::topology_of(TFD_TRY(function::list_devices(TFD_TRY(function::find_plugin(env)))));
+  const auto system = TFD_TRY(function::list_system(TFD_TRY(function::find_plugin(env))));
+  process = system.process_index;
+  auto topology = strategy::topology_of(system.devices);
   if (!topology && topology.error().code == Code::kNotFound)
     return fail(Code::kUsage, "--strategy tpu: {}: state the mesh, such as --topology 2x2x1x2",
                 topology.error().message);
@@ -100,16 +103,46 @@ Result<void> check_cores(const strategy::DeviceAssignment& assignment) {
   return {};
 }
 
+Result<void> check_hosts(const TpuOptions& options, int hosts) {
+  if (options.plans || hosts == options.hosts) return {};
+  if (options.hosts == 1)
+    return fail(
+        Code::kFailedPrecondition,
+        "a TPU system of {} hosts: each needs a process that knows the others\nhint: --cluster tpu on each host",
+        hosts);
+  if (!options.topology.empty())
+    return fail(Code::kUsage, "--topology {}: that is one host's, but the cluster has {}: the plug-in knows their mesh",
+                options.topology, options.hosts);
+  return fail(Code::kFailedPrecondition, "the TPU system has {} hosts, the cluster {}", hosts, options.hosts);
+}
+
+/// Positions of the replicas that are on one of several hosts, among its devices.
+Result<std::vector<int>> positions_on(const strategy::TpuPlan& plan, int devices_per_host, int host) {
+  std::vector<int> out;
+  const std::size_t each = plan.logical_devices.front().size();
+  for (std::size_t first = 0; first < plan.positions.size(); first += each) {
+    const int on = plan.positions[first] / devices_per_host;
+    for (std::size_t i = first; i < first + each; ++i) {
+      if (plan.positions[i] / devices_per_host != on)
+        return fail(Code::kUnimplemented, "replica {} has cores of several hosts: only those of one are supported",
+                    first / each);
+      if (on == host) out.push_back(plan.positions[i] % devices_per_host);
+    }
+  }
+  if (out.empty()) return fail(Code::kUnimplemented, "the device assignment has no replica on host {}", host);
+  return out;
+}
+
 }  // namespace
 
 Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env) {
   if (!options.assignment.empty() && (!options.computation_shape.empty() || options.num_replicas > 0))
     return fail(Code::kUsage, "--device-assignment says what --computation-shape and --num-replicas would");
-  auto topology = TFD_TRY(find_topology(options, env));
+  int process = 0;
+  auto topology = TFD_TRY(find_topology(options, env, process));
   const bool is_named = is_name(options.topology);
-  if (topology.num_tasks() != 1 && !is_named)
-    return fail(Code::kUnimplemented, "a TPU system of {} hosts: only systems of one host are supported",
-                topology.num_tasks());
+  const int hosts = static_cast<int>(topology.num_tasks());
+  TFD_TRY(check_hosts(options, hosts));
   const auto devices = TFD_TRY(names_of_devices(topology));
   const bool takes_all = options.assignment.empty() && options.computation_shape.empty() && options.num_replicas == 0;
   std::optional<strategy::DeviceAssignment> assignment;
@@ -117,6 +150,10 @@ Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environme
   if (assignment) TFD_TRY(check_cores(*assignment));
   TpuDevices out{TFD_TRY(strategy::plan_tpu(devices, assignment)), {}};
   out.choice.positions = out.plan.positions;
+  if (options.hosts > 1) {
+    out.choice.positions = TFD_TRY(positions_on(out.plan, static_cast<int>(devices.size()) / hosts, process));
+    out.choice.kind = "tpu";
+  }
   if (is_named) out.choice.topology = options.topology;
   out.choice.logical_devices = static_cast<int>(out.plan.logical_devices.front().size());
   out.choice.spmd = options.spmd;

@@ -20,6 +20,7 @@ struct TpuOptions {
   std::int64_t num_replicas = 0;  // 0: not stated: one per core, or, with a shape, one
   bool spmd = false;              // functions are partitioned over the cores of a replica
   bool plans = false;             // nothing is run: the topology may be a name, and have several hosts
+  int hosts = 1;                  // processes that train together, each on the devices of its host
 
   bool empty() const {
     return topology.empty() && computation_shape.empty() && assignment.empty() && num_replicas == 0 && !spmd;
@@ -28,10 +29,11 @@ struct TpuOptions {
 
 struct TpuDevices {
   strategy::TpuPlan plan;
-  function::DeviceChoice choice;  // the plan's devices, replica by replica
+  function::DeviceChoice choice;  // the plan's devices, replica by replica; of several hosts those of this one
 };
-/// Chooses the devices; those of a named system are positions in it. kUsage: options that exclude each other, or no
-/// mesh; kInvalidArgument: values that don't fit the mesh.
+/// Chooses the devices; those of a named system are positions in it. kUnimplemented: a replica on several hosts, or a
+/// host without one; kFailedPrecondition: another number of hosts than TpuOptions::hosts. kUsage: options that exclude
+/// each other, or no mesh; kInvalidArgument: values that don't fit the mesh.
 Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env);
 
 }  // namespace tfd::run

@@ -6,9 +6,9 @@
 namespace tfd::strategy {
 
 Result<std::unique_ptr<Runner>> make_runner(RunnerOptions options) {
+  const bool has_group = options.kind == &kMultiWorkerMirroredKind || options.kind == &kTpuKind;
   if (!options.config.cluster.empty())
-    return options.kind == &kMultiWorkerMirroredKind ? make_group_runner(std::move(options))
-                                                     : make_parameter_server_runner(std::move(options));
+    return has_group ? make_group_runner(std::move(options)) : make_parameter_server_runner(std::move(options));
   if (options.kind == nullptr || !options.kind->is_of_one_host)
     options.kind = options.devices.replicas() > 1 ? &kMirroredKind : &kOneDeviceKind;
   return make_device_runner(std::move(options));

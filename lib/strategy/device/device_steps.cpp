@@ -45,7 +45,6 @@ Result<void> updated_on_all(const std::vector<Result<void>>& devices, std::int64
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   copies_ = TFD_TRY(step::ReplicaCopies::make(program_, options_.replicas.all));
-  const bool has_device_each = options_.replicas.is_whole() && devices_ == options_.replicas.all;
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
   if (scale != states.end()) {
     loss_scale_ = *scale;
@@ -56,7 +55,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   }
   const std::string& platform = engine_->plugin().platform;
   const int replicas = options_.replicas.all;
-  const bool fuses = has_device_each && is_fused(options_.way, program_, replicas, platform);
+  const bool fuses = has_device_each() && is_fused(options_.way, program_, replicas, platform);
   if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
   layout_options_ = {.platform = platform,
@@ -77,7 +76,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   if (options_.tensorflow_workers > 0) ring_ = RingOrder(program_, options_.tensorflow_pack_bytes);
   state_ = TFD_TRY(put_state(program_, *engine_, layout_, copies_, std::move(states), devices_));
   const bool has_own = std::ranges::any_of(layout_.packs, [](const Pack& one) { return one.use.is_own; });
-  if (has_own && (options_.tensorflow_workers > 0 || !has_device_each))
+  if (has_own && (options_.tensorflow_workers > 0 || !has_device_each()))
     TFD_TRY(kept_.put(program_, layout_, state_.front(), replicas));
   return {};
 }
@@ -92,6 +91,7 @@ void DeviceSteps::forget_programs() {
   fused_waiting_.clear();
   computes_.clear();
   updates_.clear();
+  signatures_.clear();
 }
 
 Result<void> DeviceSteps::add_programs() {
@@ -105,7 +105,7 @@ Result<void> DeviceSteps::add_programs() {
 
 Result<DeviceSteps::ProgramPtr> DeviceSteps::compiled(Lazy<ProgramPtr>& program, const hlo::Module& module) const {
   return *TFD_TRY(program.get([&] {
-    function::ProgramOptions all{.assignment = {}};
+    function::ProgramOptions all{.assignment = {}, .system = options_.system};
     for (int i = 0; i < devices_; ++i) all.assignment.push_back({i});
     return engine_->compile_program(module, all);
   }));

@@ -7,8 +7,10 @@
 // after the other. Between steps variables aren't copied to the host. Private to the room. Thread rule: one thread
 // calls; replicas run on threads of their own.
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "device_layout.hpp"
@@ -37,6 +39,9 @@ struct DeviceStepOptions {
   train::Trace* trace = nullptr;              // null: none
   step::ReplicaExchange* exchange = nullptr;  // null: all replicas are in this process
   std::int64_t tensorflow_pack_bytes = 0;     // of RingOrder, with the next one
+  /// Where a step may be one program for the devices of all processes, of which each replica has one of its own: their
+  /// ids, by replica of the training and logical device. Empty: other processes' devices can't be reached.
+  std::vector<std::vector<int>> system = {};
   /// Workers as of TensorFlow's MultiWorkerMirroredStrategy: so many with equally many replicas, each of which keeps
   /// what it, or the first one of its worker, assigns where nothing is aggregated. 0: not so.
   int tensorflow_workers = 0;
@@ -111,6 +116,18 @@ class DeviceSteps {
   Result<Computed> compute(const Inputs& inputs, std::int64_t number);
   /// The second half: reduces and updates.
   Result<Done> apply(Computed computed, const Inputs& inputs, std::int64_t number);
+
+  /// What a process would launch on its devices together with all others.
+  struct Launch {
+    std::size_t module = 0;       // of the function
+    std::uint64_t signature = 0;  // of the program and its devices: the same in all, or nothing may be launched
+  };
+  /// The program for a step over all processes' devices, compiled; nullopt: with these inputs it can't be one. Changes
+  /// no variable. Errors of the compilation.
+  Result<std::optional<Launch>> prepare_launch(const Inputs& inputs);
+  /// Launches what prepare_launch() returned, once all processes have agreed to. nullopt: a gradient isn't finite, and
+  /// nothing has changed. Blocks until the devices are done: without an end, if another process doesn't launch it.
+  Result<std::optional<Done>> launch(const Inputs& inputs, std::int64_t number);
   /// Modules of later steps, as far as known, that aren't compiled yet; valid until the next load().
   std::vector<step::CompileOne> left_to_compile();
   /// Waits for the metrics, if the devices still compute them. Errors of the step.
@@ -128,6 +145,9 @@ class DeviceSteps {
   Result<const Programs*> compiled_update(bool waits);
   Result<function::DeviceBuffers> inputs_of(const std::vector<DeviceLayout::Argument>& arguments, std::size_t replica,
                                             const Inputs& inputs, function::ValueWatch* watch = nullptr) const;
+  bool has_device_each() const {
+    return devices_ == options_.replicas.count && (options_.replicas.is_whole() || !options_.system.empty());
+  }
   int device_of(int replica) const { return replica * devices_ / options_.replicas.count; }
   /// Changes on a device, by changing pack: its replica's `own`, and the reduced ones.
   Result<function::DeviceBuffers> changes_of(std::size_t device, const function::DeviceBuffers* own,
@@ -195,6 +215,7 @@ class DeviceSteps {
   std::vector<ReplicaState> state_;                     // by device
   RingOrder ring_;                                      // of gradients, as TensorFlow's
   KeptCopies kept_;                                     // copies that aren't in it, where a device is no replica's own
+  std::map<std::pair<std::size_t, bool>, std::uint64_t> signatures_;  // of launches: by module, and whether it waits
   step::ReplicaThreads threads_;
 };
 

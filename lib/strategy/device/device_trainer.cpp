@@ -54,7 +54,7 @@ Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
 
 Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainStart& from) {
   replicas_ = place.replicas.all;
-  engine_ = TFD_TRY(options_.make_engine());
+  if (engine_ == nullptr) engine_ = TFD_TRY(options_.make_engine());
   TFD_TRY(check_memory(place, from));
   TFD_TRY(make_runner(place));
   steps_.emplace(program_, engine_,
@@ -65,6 +65,7 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
                                    .trace = options_.train.trace.get(),
                                    .exchange = place.exchange,
                                    .tensorflow_pack_bytes = place.tensorflow_pack_bytes,
+                                   .system = place.system,
                                    .tensorflow_workers = place.tensorflow_workers});
   TFD_TRY(steps_->load(from.state != nullptr
                            ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)
@@ -126,6 +127,21 @@ Result<DeviceTrainer::Made> DeviceTrainer::make_step(const DeviceSteps::Inputs& 
                                                      Result<DeviceSteps::Computed> computed) {
   if (!computed) return made(inputs, fail(std::move(computed).error()));
   return made(inputs, steps_->apply(*std::move(computed), inputs, step_));
+}
+
+Result<std::optional<DeviceTrainer::Made>> DeviceTrainer::launch(const DeviceSteps::Inputs& inputs) {
+  auto done = steps_->launch(inputs, step_);
+  if (done && !*done) return std::nullopt;
+  if (!done) return TFD_TRY(made(inputs, fail(std::move(done).error())));
+  return TFD_TRY(made(inputs, std::move(**done)));
+}
+
+void DeviceTrainer::close() {
+  compiling_.end();
+  ahead_.reset();
+  runner_.reset();
+  steps_.reset();
+  engine_.reset();
 }
 
 Result<DeviceTrainer::Made> DeviceTrainer::made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done) {

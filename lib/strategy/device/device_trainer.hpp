@@ -23,6 +23,7 @@ struct TrainerPlace {
   step::ReplicaExchange* exchange = nullptr;  // borrowed; null: all replicas are in this process
   int tensorflow_workers = 0;                 // as in DeviceStepOptions; their datasets are these replicas' alone then
   std::int64_t tensorflow_pack_bytes = 0;     // as there
+  std::vector<std::vector<int>> system = {};  // as in DeviceStepOptions
 };
 
 class DeviceTrainer {
@@ -31,6 +32,9 @@ class DeviceTrainer {
   DeviceTrainer(const program::Program& program, const DeviceTrainingOptions& options)
       : program_(program), train_(*program.train), options_(options) {}
 
+  /// Uses this engine instead of making one.
+  void use(std::shared_ptr<function::Engine> engine) { engine_ = std::move(engine); }
+  bool has_engine() const { return engine_ != nullptr; }
   /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
   /// are moved out, or initial values.
   Result<void> open(const TrainerPlace& place, const train::TrainStart& from);
@@ -69,6 +73,13 @@ class DeviceTrainer {
   /// The same in two halves: what compute() returns may be dropped, if the step isn't made.
   Result<DeviceSteps::Computed> compute(const DeviceSteps::Inputs& inputs) { return steps_->compute(inputs, step_); }
   Result<Made> make_step(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Computed> computed);
+  /// The same by one program for all processes' devices: DeviceSteps::prepare_launch() and launch().
+  Result<std::optional<DeviceSteps::Launch>> prepare_launch(const DeviceSteps::Inputs& inputs) {
+    return steps_->prepare_launch(inputs);
+  }
+  Result<std::optional<Made>> launch(const DeviceSteps::Inputs& inputs);
+  /// Lets go of the devices, which must be done; nothing may follow.
+  void close();
   Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
   /// Evaluates one part of train.evaluate, with this state, or the current variables.

@@ -20,13 +20,16 @@ constexpr std::size_t kMostNotice = std::size_t{1} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 36;  // bytes: what members have computed, so no limit is meant
 constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8, kEnded = 16;  // flags of a notice
 
-// A notice is sent in every step, so it isn't JSON: act, flags, number of weights, weights, then JSON of an error.
+// A notice is sent in every step, so it isn't JSON: act, flags, what it would launch, number of weights, weights, then
+// JSON of an error.
 std::string format_notice(const Notice& notice) {
   std::string out;
   out.push_back(static_cast<char>(notice.act));
   out.push_back(static_cast<char>((notice.tells ? kTells : 0) | (notice.wants_stop ? kWantsStop : 0) |
                                   (notice.is_cancelled ? kCancelled : 0) | (notice.is_interrupted ? kInterrupted : 0) |
                                   (notice.has_ended ? kEnded : 0)));
+  out.append(reinterpret_cast<const char*>(&notice.launch_module), sizeof notice.launch_module);
+  out.append(reinterpret_cast<const char*>(&notice.launch), sizeof notice.launch);
   const auto count = static_cast<std::uint32_t>(notice.weights.size());
   out.append(reinterpret_cast<const char*>(&count), sizeof count);
   out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
@@ -39,7 +42,8 @@ std::string format_notice(const Notice& notice) {
 Result<Notice> parse_notice(std::string_view text) {
   const auto malformed = [] { return fail(Code::kProtocolMismatch, "a malformed notice"); };
   std::uint32_t count = 0;
-  constexpr std::size_t kHead = 2 + sizeof count;
+  constexpr std::size_t kLaunch = sizeof(Notice::launch_module) + sizeof(Notice::launch);
+  constexpr std::size_t kHead = 2 + kLaunch + sizeof count;
   if (text.size() < kHead) return malformed();
   Notice out{.act = static_cast<GroupAct>(text[0]),
              .tells = (text[1] & kTells) != 0,
@@ -48,7 +52,9 @@ Result<Notice> parse_notice(std::string_view text) {
              .is_interrupted = (text[1] & kInterrupted) != 0,
              .has_ended = (text[1] & kEnded) != 0};
   if (text[0] < 0 || out.act > GroupAct::kEnd) return malformed();
-  std::memcpy(&count, text.data() + 2, sizeof count);
+  std::memcpy(&out.launch_module, text.data() + 2, sizeof out.launch_module);
+  std::memcpy(&out.launch, text.data() + 2 + sizeof out.launch_module, sizeof out.launch);
+  std::memcpy(&count, text.data() + 2 + kLaunch, sizeof count);
   if (count > (text.size() - kHead) / sizeof(double)) return malformed();
   out.weights.resize(count);
   if (count > 0) std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));
@@ -70,6 +76,29 @@ DType dtype_of(const step::ReplicaSum& sum) {
 }
 
 }  // namespace
+
+bool Notices::are_launch() const {
+  const Notice& first = chief();
+  return first.launch_module >= 0 && !first.weights.empty() && std::ranges::all_of(all, [&](const Notice& one) {
+           return one.launch_module == first.launch_module && !one.weights.empty() &&
+                  std::ranges::all_of(one.weights, [&](double weight) {
+                    return weight != step::kNoData && weight == first.weights.front();
+                  });
+         });
+}
+
+std::optional<Error> Notices::launch_difference(const collective::Members& members, std::int64_t step) const {
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank].launch == chief().launch) continue;
+    return Error{
+        Code::kInvalidArgument,
+        fmt::format("step {}: {} would launch program {:016x}, {} {:016x}: a step over the devices of all must "
+                    "be the same program in all",
+                    step, members.all.front().name, chief().launch, members.all[rank].name, all[rank].launch),
+        members.all[rank].name};
+  }
+  return std::nullopt;
+}
 
 std::optional<Error> Notices::first_error(const collective::Members& members) const {
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -40,6 +40,8 @@ struct Notice {
   bool is_cancelled = false;         // its data were stopped: the step can't be made
   bool is_interrupted = false;       // the chief's, with kEnd: the training goes on later
   bool has_ended = false;            // its data have
+  std::int32_t launch_module = -1;   // of the function, if it would make the step by one program for all devices
+  std::uint64_t launch = 0;          // that program's signature
 };
 
 /// All members' notices, by rank.
@@ -53,6 +55,11 @@ struct Notices {
   /// True if a step is made, provided that somebody has data.
   bool make_step() const;
   bool is_cancelled() const { return std::ranges::any_of(all, &Notice::is_cancelled); }
+  /// True if the step is one program for all members' devices: every replica has as much data, and takes part in it.
+  bool are_launch() const;
+  /// A launch that would never end, since the members' programs differ. kInvalidArgument names the first that differs
+  /// from the chief's, the same in all.
+  std::optional<Error> launch_difference(const collective::Members& members, std::int64_t step) const;
   /// The first error in the order of ranks, with its member's name.
   std::optional<Error> first_error(const collective::Members& members) const;
 };

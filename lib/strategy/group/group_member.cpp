@@ -86,8 +86,12 @@ bool GroupMember::leaves(const Notices& notices) const {
 
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
-  return {own, std::min(options_.device.replicas, own.count), exchange_.get(),
-          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0, options_.pack_bytes};
+  return {own,
+          std::min(options_.device.replicas, own.count),
+          exchange_.get(),
+          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0,
+          options_.pack_bytes,
+          system_};
 }
 
 GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const {
@@ -188,8 +192,9 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
   if (replicas < needed)
     return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica", whose,
                 counted(static_cast<std::uint64_t>(replicas), "replica"), needed > members ? "may be" : "are", needed);
-  exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
-                                              options_.step_timeout, options_.bucket_bytes);
+  use_system(replicas);
+  exchange_ = std::make_unique<GroupExchange>(group_->communicator(), shares_of(replicas), options_.step_timeout,
+                                              options_.bucket_bytes);
   return {};
 }
 
@@ -200,6 +205,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   newest_.reset();
   names_.clear();
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
+  if (is_over_hosts()) TFD_TRY(find_system());
   const auto standings = TFD_TRY(gather_standings(from));
   const auto most = std::ranges::max_element(standings, {}, &Standing::step);
   const bool is_new = most->step < 0;
@@ -290,6 +296,14 @@ Result<void> GroupMember::announce(Notice notice) {
     notice.weights.assign(static_cast<std::size_t>(replicas().count), step::kNoData);
     for (const auto& one : (*inputs_)->step.replicas)
       notice.weights[static_cast<std::size_t>(one.replica)] = one.examples;
+    const auto launch = trainer_.prepare_launch(**inputs_);
+    if (!launch) {
+      notice.error = launch.error();
+    } else if (*launch) {
+      notice.launch_module = static_cast<std::int32_t>((*launch)->module);
+      notice.launch = (*launch)->signature;
+    }
+    may_launch_ = launch && *launch;
   } else if (const Error& error = inputs_->error(); error.code == Code::kCancelled) {
     notice.is_cancelled = true;
   } else if (error.code != Code::kOutOfRange) {
@@ -301,7 +315,7 @@ Result<void> GroupMember::announce(Notice notice) {
 }
 
 Result<Notices> GroupMember::notices() {
-  if (inputs_ && *inputs_) computed_.emplace(trainer_.compute(**inputs_));
+  if (inputs_ && *inputs_ && !may_launch_) computed_.emplace(trainer_.compute(**inputs_));
   Notices all = TFD_TRY(exchange_->notices());
   if (all.chief().act != GroupAct::kStep) return all;  // a step that isn't made can't fail
   if (auto error = all.first_error(group_->communicator().members())) return fail(*std::move(error));
@@ -321,6 +335,13 @@ void GroupMember::keep_inputs() {
   computed_.reset();
 }
 
+Result<DeviceTrainer::Made> GroupMember::make(const DeviceSteps::Inputs& inputs, const Notices& notices) {
+  if (notices.are_launch())
+    if (auto launched = TFD_TRY(launch(inputs, notices))) return *std::move(launched);
+  auto computed = computed_ ? *std::exchange(computed_, std::nullopt) : trainer_.compute(inputs);
+  return trainer_.make_step(inputs, std::move(computed));
+}
+
 Result<bool> GroupMember::make_step(const Notices& notices) {
   const auto began = std::exchange(step_ended_, Clock::now());
   exchange_->begin_step(notices);
@@ -332,8 +353,7 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   const bool has_inputs = inputs_->has_value();
   const DeviceSteps::Inputs inputs = has_inputs ? *std::move(*inputs_) : DeviceSteps::Inputs();
   inputs_.reset();
-  auto computed = computed_ ? *std::exchange(computed_, std::nullopt) : trainer_.compute(inputs);
-  auto made = trainer_.make_step(inputs, std::move(computed));
+  auto made = make(inputs, notices);
   if (!made && survives(made.error())) {  // nothing has changed: it is made again
     if (has_inputs) trainer_.give_back(inputs);
     return fail(std::move(made).error());

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "device/device_trainer.hpp"
+#include "group_devices.hpp"
 #include "group_exchange.hpp"
 #include "group_status.hpp"
 #include "group_training.hpp"
+#include "launch_watch.hpp"
 
 namespace tfd::strategy {
 
@@ -84,10 +86,8 @@ class GroupMember {
 
   /// Tells the others why this member ends.
   void fail_all(const Error& error);
-  void leave() {
-    if (group_) group_->leave();
-    finish_saving();
-  }
+  /// Leaves in order, after the last act of all.
+  void leave();
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
     return {origin_.group, origin_.generation + group_->communicator().generation()};
@@ -122,6 +122,17 @@ class GroupMember {
   /// The training's state, with each replica's copies of variables, unless it is for other replicas.
   Result<task::NamedState> export_whole(bool has_copies);
   Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
+  /// Makes the engine, of all members' devices where they may be one system.
+  Result<void> make_engine();
+  /// Finds out whether they are.
+  Result<void> find_system();
+  /// Keeps to it for a training with so many replicas, if its steps can be programs for all devices.
+  void use_system(int replicas);
+  std::vector<step::ReplicaRange> shares_of(int replicas) const;
+  bool is_over_hosts() const { return options_.make_host_engine && options_.group.least == 0 && names_.size() > 1; }
+  Result<DeviceTrainer::Made> make(const DeviceSteps::Inputs& inputs, const Notices& notices);
+  /// Makes the step by one program for all devices, as all have agreed. nullopt: a gradient isn't finite.
+  Result<std::optional<DeviceTrainer::Made>> launch(const DeviceSteps::Inputs& inputs, const Notices& notices);
   TrainerPlace place() const;
   int rank() const { return group_->communicator().rank(); }
   void finish_saving();
@@ -135,10 +146,13 @@ class GroupMember {
   std::vector<std::string> names_;
   std::optional<variable::Checkpoint> newest_;  // this member's, with which the training begins
   variable::CheckpointWriter origin_;           // of the group: who had written what it began with, and its own name
+  std::vector<std::vector<int>> system_;  // devices by replica, where a step may be one program for all; else empty
+  std::optional<LaunchWatch> watch_;      // of such steps
   std::stop_source interruption_;
   std::int64_t round_ = 0;                                 // of announcements, and of what follows them
   std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced
   std::optional<Result<DeviceSteps::Computed>> computed_;  // of these inputs, with the current variables
+  bool may_launch_ = false;                                // they suit one program for all members' devices
   step::MetricAccumulator metrics_;                        // since the last gathering
   std::atomic<std::int64_t> step_now_ = 0;
   Clock::time_point step_ended_ = Clock::now();  // the last one

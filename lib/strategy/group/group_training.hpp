@@ -28,6 +28,9 @@ struct GroupTrainingOptions {
   std::int64_t pack_bytes = 0;                    // with `as_tensorflow`: of packs_of_gradients()
   std::int64_t epochs = 1;                        // that end with the data of all, where the program states no steps
   DeviceTrainingOptions device;                   // `replicas` are this process's devices
+  /// Makes the engine of one of several hosts, where all members' devices may be one system: as
+  /// RunOptions::make_host_engine.
+  std::function<Result<std::shared_ptr<function::Engine>>(const function::Hosts&)> make_host_engine = {};
 };
 
 /// Trains. Errors: those of Group::form() and of the steps; kUnavailable names a member that is gone, the same in all.

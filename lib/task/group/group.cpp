@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "directory.hpp"
+#include "group_keys.hpp"
 #include "held_meeting.hpp"
 #include "listen_host.hpp"
 #include "meeting.hpp"
@@ -37,10 +38,12 @@ class GroupImpl final : public Group {
       : options_(std::move(options)),
         started_(Clock::now()),
         directory_(options_.members, options_.rank),
-        held_(options_.settle) {}
+        held_(options_.settle),
+        keys_(own_name(), is_first() && !is_elastic()) {}
 
   ~GroupImpl() override {
     leave();
+    keys_.close();
     endpoint_.reset();  // after this no handler runs
   }
 
@@ -49,6 +52,7 @@ class GroupImpl final : public Group {
     listener_ = TFD_TRY(collective::Listener::bind(host));
     if (is_first() && !is_elastic()) begin_meeting();  // before anybody can ask
     TFD_TRY(make_endpoint(host));
+    if (!is_elastic()) keys_.begin(*endpoint_, is_first() ? std::nullopt : std::optional(peer_of(first())));
     if (is_elastic()) watch();
     return begin_generation(deadline);
   }
@@ -77,6 +81,11 @@ class GroupImpl final : public Group {
     return begin_generation(deadline);
   }
   bool has_newcomers() const override { return has_newcomers_; }
+  std::shared_ptr<function::HostExchange> host_exchange() override { return keys_.exchange(); }
+  std::optional<Error> find_lost() const override {
+    const MutexLock lock(mutex_);
+    return gone_;
+  }
 
  private:
   bool is_first() const { return options_.rank == 0; }
@@ -103,6 +112,7 @@ class GroupImpl final : public Group {
                              transport::Responder responder) { handle(caller, request, std::move(responder)); };
     options.on_peer = [this](const transport::PeerEvent& event) { peer_changed(event); };
     options.on_caller_gone = [this](const transport::Caller& caller) {
+      keys_.caller_gone(caller);
       const MutexLock lock(mutex_);
       held_.forget(caller.connection);
       has_newcomers_ = held_.has_newcomers();
@@ -132,6 +142,8 @@ class GroupImpl final : public Group {
         return responder.reply(encode(status()));
       case Kind::kMeet:
         return join(caller, request, std::move(responder));
+      case Kind::kCoordinate:
+        return keys_.handle(caller, request, std::move(responder));
       default:
         return responder.reply(fail(Code::kFailedPrecondition,
                                     "{} makes steps with its group (multi-worker-mirrored) and takes no other work",
@@ -189,9 +201,13 @@ class GroupImpl final : public Group {
       held_.meeting().set_lost(event.name, true);
       static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
     }
+    Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name};
+    if (!gone_ && !has_left_ && roster_.has_generation() && roster_.is_member(event.name)) {
+      gone_ = lost;
+      keys_.fail_all(lost);
+    }
     // The end of a process is seen by the communicator, behind all that it sent before.
-    if (!event.is_gone)
-      lose({Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name});
+    if (!event.is_gone) lose(std::move(lost));
   }
 
   void lose(Error error) TFD_REQUIRES(mutex_) {
@@ -274,6 +290,7 @@ class GroupImpl final : public Group {
     devices_ = met.devices;
     lost_.reset();
     for (std::size_t i = 0; i < met.members.size() && is_open(); ++i) directory_.learn(met.members[i].name, met.at[i]);
+    gone_.reset();
     // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
     for (std::size_t i = 0; i < met.members.size() && is_elastic(); ++i) {
       const std::string& name = met.members[i].name;
@@ -473,7 +490,7 @@ class GroupImpl final : public Group {
   std::size_t asked_ = 0;                    // tasks that a newcomer has asked
   std::atomic<bool> has_newcomers_ = false;  // written under the lock
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::condition_variable changed_;
   bool has_news_ TFD_GUARDED_BY(mutex_) = false;
   Roster roster_ TFD_GUARDED_BY(mutex_);
@@ -482,8 +499,10 @@ class GroupImpl final : public Group {
   Referral referred_ TFD_GUARDED_BY(mutex_);                // who has a group, before a first meeting ends
   std::unique_ptr<collective::Communicator> communicator_;  // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
+  std::optional<Error> gone_ TFD_GUARDED_BY(mutex_);  // the first member that was lost, its process's end included
   bool has_left_ TFD_GUARDED_BY(mutex_) = false;
 
+  GroupKeys keys_;
   std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the others
 };
 

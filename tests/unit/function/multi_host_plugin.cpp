@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A PJRT plug-in for tests whose clients are hosts of one system of devices, as those of GPUs and TPUs are: the real
-// CPU plug-in of TFD_TEST_PLUGIN, whose client has the devices of all hosts here, of which only this host's can be
-// reached from outside. A program over devices of several hosts is executed when all of them execute it: they send each
-// other their arguments through sockets, and each computes all of it. So what crosses hosts is what an all-reduce would
-// bring, and a host that doesn't come is waited for without an end, as NCCL waits.
+// CPU plug-in (TFD_TEST_PLUGIN, or the build's), whose client has the devices of all hosts here, of which only this
+// host's can be reached from outside. A program over devices of several hosts is executed when all of them execute it:
+// they send each other their arguments through sockets, and each computes all of it. So what crosses hosts is what an
+// all-reduce would bring, and a host that doesn't come is waited for without an end, as NCCL waits.
 //
 // TFD_TEST_PLATFORM: "cuda" (options node_id, num_nodes and visible_devices, and an exchange by the callbacks), or
 // "tpu" (neither; TPU_WORKER_ID of TFD_TEST_HOSTS, which meet at the socket TFD_TEST_MEETING). TFD_TEST_DEVICES: each
-// host's. Like the real ones it refuses options that it doesn't know.
+// host's. TFD_TEST_DIES_AT: the second host's process ends in its launch of that number, from 0 on. Like the real ones it refuses options that it doesn't know.
 #include <dlfcn.h>
 #include <pjrt_c_api.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -505,6 +506,7 @@ PJRT_Error* execute_with_others(const Loaded& loaded, PJRT_LoadedExecutable_Exec
   Host& host = *loaded.host;
   const std::scoped_lock lock(host.launching);
   if (args->num_devices != loaded.own.size()) return refuse("arguments for other devices than this host's");
+  if (host.node == 1 && host.launches == number("TFD_TEST_DIES_AT", -1)) (void)::kill(::getpid(), SIGKILL);
   if (host.launches++ == 0 && !is_tpu()) {  // as NCCL's ids
     if (host.node == 0) TRY(put(host.with, "clique/0", "id"));
     std::string id;
@@ -574,7 +576,8 @@ PJRT_Error* execute(PJRT_LoadedExecutable_Execute_Args* args) {
 extern "C" const PJRT_Api* GetPjrtApi() {
   static PJRT_Api table;
   if (g_real != nullptr) return &table;
-  void* const handle = ::dlopen(std::getenv("TFD_TEST_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
+  const char* const real = std::getenv("TFD_TEST_PLUGIN");
+  void* const handle = ::dlopen(real == nullptr ? TFD_TEST_CPU_PLUGIN : real, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return nullptr;
   g_real = reinterpret_cast<const PJRT_Api* (*)()>(::dlsym(handle, "GetPjrtApi"))();
   table = *g_real;

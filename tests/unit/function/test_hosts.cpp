@@ -96,6 +96,36 @@ std::vector<std::string> names_of(const ClientAttempt& one) {
 
 using Names = std::vector<std::string>;
 
+// Each process is one worker of the slice, as TPU_WORKER_ID says: no option and no exchange tells it so.
+TEST_CASE("hosts: those of a slice find each other, without options and without an exchange") {
+  const tfd::test::TemporaryDirectory directory;
+  ::setenv("TFD_TEST_PLUGIN", plugin_path().c_str(), 1);
+  ::setenv("TFD_TEST_PLATFORM", "tpu", 1);
+  ::setenv("TFD_TEST_HOSTS", "2", 1);
+  ::setenv("TFD_TEST_MEETING", (directory / "slice").c_str(), 1);
+  const auto sum_of = [](int worker) -> float {
+    ::setenv("TPU_WORKER_ID", std::to_string(worker).c_str(), 1);
+    EngineOptions options;
+    options.plugin = TFD_TEST_MULTI_HOST_PLUGIN;
+    options.device_kind = "tpu";
+    options.device_count = 2;
+    options.hosts = {.count = 2, .index = worker};
+    const auto engine = make_engine(options);
+    if (!engine || (*engine)->system_devices().size() != 4 || (*engine)->devices()[1].id != 2 * worker + 1) return -1;
+    const auto program = (*engine)->compile_program(sum_module(), kHere);
+    std::vector<DeviceBuffers> arguments(2);
+    for (int d : {0, 1}) arguments[static_cast<std::size_t>(d)].push_back((*engine)->put(filled({3}, 1), d).value());
+    return (*program)->execute(arguments).value()[1].front()->to_host()->as<float>()[0];
+  };
+  const pid_t other = ::fork();  // so this case is the first one: there is no XLA yet
+  if (other == 0) std::_Exit(static_cast<int>(sum_of(1)));
+  CHECK(sum_of(0) == 4);
+  int status = 0;
+  REQUIRE(::waitpid(other, &status, 0) == other);
+  CHECK(WEXITSTATUS(status) == 4);
+  ::unsetenv("TFD_TEST_PLATFORM");
+}
+
 TEST_CASE("hosts: a client's options are its platform's, and go together") {
   const std::vector<int> visible{1, 3};
   const std::vector<ClientOption> own{{"memory_fraction", 0.5F}};
@@ -262,34 +292,6 @@ TEST_CASE("hosts: a plug-in that knows its own devices only is one host, where t
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kUnimplemented);
   CHECK(refused.error().message.find("the devices of its own host only, not of 2 hosts") != std::string::npos);
-}
-
-// Each process is one worker of the slice, as TPU_WORKER_ID says: no option and no exchange tells it so.
-TEST_CASE("tpu: hosts of a slice find each other, without options and without an exchange") {
-  const tfd::test::TemporaryDirectory directory;
-  ::setenv("TFD_TEST_PLUGIN", plugin_path().c_str(), 1);
-  ::setenv("TFD_TEST_HOSTS", "2", 1);
-  ::setenv("TFD_TEST_MEETING", (directory / "slice").c_str(), 1);
-  const auto sum_of = [](int worker) -> float {
-    ::setenv("TPU_WORKER_ID", std::to_string(worker).c_str(), 1);
-    EngineOptions options;
-    options.plugin = TFD_TEST_MULTI_HOST_PLUGIN;
-    options.device_kind = "tpu";
-    options.device_count = 2;
-    options.hosts = {.count = 2, .index = worker};
-    const auto engine = make_engine(options);
-    if (!engine || (*engine)->system_devices().size() != 4 || (*engine)->devices()[1].id != 2 * worker + 1) return -1;
-    const auto program = (*engine)->compile_program(sum_module(), kHere);
-    std::vector<DeviceBuffers> arguments(2);
-    for (int d : {0, 1}) arguments[static_cast<std::size_t>(d)].push_back((*engine)->put(filled({3}, 1), d).value());
-    return (*program)->execute(arguments).value()[1].front()->to_host()->as<float>()[0];
-  };
-  const pid_t other = ::fork();  // before this process has threads
-  if (other == 0) std::_Exit(static_cast<int>(sum_of(1)));
-  CHECK(sum_of(0) == 4);
-  int status = 0;
-  REQUIRE(::waitpid(other, &status, 0) == other);
-  CHECK(WEXITSTATUS(status) == 4);
 }
 
 }  // namespace

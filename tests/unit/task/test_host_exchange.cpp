@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hosts whose PJRT clients find each other through the coordination service, by a plug-in that exchanges as a GPU's
-// does.
+// Hosts whose PJRT clients find each other through the coordination service, or their group's first member, by a
+// plug-in that exchanges as a GPU's does.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -11,6 +11,7 @@
 
 #include "tfd/function/function.hpp"
 #include "tfd/hlo/module.hpp"
+#include "tfd/task/group.hpp"
 #include "tfd/task/host_exchange.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "tfd/task/task_server.hpp"
@@ -112,6 +113,78 @@ TEST_CASE("hosts: a plug-in that knows its own devices only can't be one of seve
   REQUIRE_FALSE(engine);
   const bool is_said = engine.error().code == Code::kUnimplemented || engine.error().code == Code::kInvalidArgument;
   CHECK_MESSAGE(is_said, engine.error().message);
+}
+
+/// The members of a group, each of which met the others on a thread of its own.
+class GroupBed {
+ public:
+  explicit GroupBed(int count) {
+    std::vector<std::pair<std::string, std::string>> members;
+    for (int i = 0; i < count; ++i)
+      members.emplace_back(fmt::format("worker:{}", i), fmt::format("127.0.0.1:{}", i + 1));
+    std::vector<std::future<Result<std::unique_ptr<Group>>>> formed;
+    for (int i = 0; i < count; ++i)
+      formed.push_back(std::async(std::launch::async, [&, i] {
+        GroupOptions options{.members = members, .rank = i};
+        options.make_endpoint = [this](transport::EndpointOptions with) {
+          return network_->make_endpoint(std::move(with));
+        };
+        return Group::form(std::move(options), Deadline::after(30s));
+      }));
+    for (auto& one : formed) groups_.push_back(one.get().value());
+  }
+  Group& operator[](std::size_t rank) { return *groups_[rank]; }
+  /// Ends a member's process.
+  void kill(std::size_t rank) {
+    network_->kill(fmt::format("127.0.0.1:{}", rank + 1));
+    groups_[rank].reset();
+  }
+
+ private:
+  std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();
+  std::vector<std::unique_ptr<Group>> groups_;
+};
+
+TEST_CASE("hosts: those of a group share its keys, which the first member has") {
+  GroupBed group(3);
+  const auto first = group[0].host_exchange(), second = group[1].host_exchange(), third = group[2].host_exchange();
+  CHECK(second->try_get("key").error().code == Code::kNotFound);
+  auto waits = std::async(std::launch::async, [&] { return third->get("key", Deadline::after(30s)); });
+  const std::string large(200'000, '\0');
+  CHECK(second->put("key", large));
+  CHECK(waits.get() == large);
+  CHECK(first->get("key", Deadline::after(30s)) == large);
+  CHECK(first->put("later", "from the first"));
+  CHECK(third->try_get("later") == std::string("from the first"));
+  CHECK(second->get("nobody's", Deadline::after(50ms)).error().code == Code::kDeadlineExceeded);
+  CHECK(first->get("nobody's", Deadline::after(50ms)).error().code == Code::kDeadlineExceeded);
+}
+
+TEST_CASE("hosts: who waits for another one's key is told that it is lost") {
+  GroupBed group(3);
+  const auto first = group[0].host_exchange(), third = group[2].host_exchange();
+  auto here = std::async(std::launch::async, [&] { return first->get("key", Deadline::after(60s)); });
+  auto there = std::async(std::launch::async, [&] { return third->get("key", Deadline::after(60s)); });
+  CHECK_FALSE(group[0].find_lost());
+  group.kill(1);
+  for (auto* one : {&here, &there}) {
+    const auto got = one->get();
+    REQUIRE_FALSE(got);
+    CHECK(got.error().code == Code::kUnavailable);
+    CHECK_MESSAGE(got.error().message.find("worker:1 is lost") != std::string::npos, got.error().message);
+  }
+  REQUIRE(group[0].find_lost());
+  CHECK(group[0].find_lost()->task == "worker:1");
+}
+
+TEST_CASE("hosts: an exchange may outlive its group") {
+  std::shared_ptr<function::HostExchange> exchange;
+  {
+    GroupBed group(2);
+    exchange = group[1].host_exchange();
+    CHECK(exchange->put("key", "value"));
+  }
+  CHECK(exchange->try_get("key").error().code == Code::kUnavailable);
 }
 
 }  // namespace

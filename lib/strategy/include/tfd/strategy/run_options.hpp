@@ -27,6 +27,9 @@ struct RunOptions {
   /// Bytes of what they sum at once; under --compat tensorflow bytes_per_pack of CommunicationOptions. Absent: the
   /// default; 0: nothing is cut.
   std::optional<std::int64_t> bucket_bytes = {};
+  /// Makes an engine whose devices are of one system with those of the group's other processes, if its plug-in has
+  /// such; empty: each process's devices are its own.
+  std::function<Result<std::shared_ptr<function::Engine>>(const function::Hosts&)> make_host_engine = {};
   /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
   int least_workers = 0;
   /// With least_workers: how many there may be, where all are told of the addresses of those that come; 0: those of the

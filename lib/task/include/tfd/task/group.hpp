@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/collective/communicator.hpp"
+#include "tfd/function/hosts.hpp"
 #include "tfd/task/task_client.hpp"
 #include "tfd/task/task_server.hpp"
 
@@ -73,6 +75,11 @@ class Group {
   virtual Result<void> regroup(Deadline deadline) = 0;
   /// True on the first member if others want to come. Cheap.
   virtual bool has_newcomers() const = 0;
+  /// Keys and values that the members share, for the clients of their devices: the first member has them, for as long as
+  /// its group exists. Not with GroupOptions::least. For any thread, also after the group: kUnavailable.
+  virtual std::shared_ptr<function::HostExchange> host_exchange() = 0;
+  /// A member of this generation whose process has ended, or that is lost; before a collective says so. For any thread.
+  virtual std::optional<Error> find_lost() const = 0;
 };
 
 }  // namespace tfd::task
