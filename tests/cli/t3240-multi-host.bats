@@ -17,9 +17,10 @@ start_hosts() { # N PROGRAM ARGS…
   PIDS=()
   for ((i = n - 1; i >= 0; --i)); do
     "${HOSTS[@]}" TPU_WORKER_ID="$i" --default-signal=INT tfd-run -v "$@" --cluster cluster.json --task "worker:$i" \
-      --key-file none <&0 >"worker:$i.events" 2>"worker:$i.talk" 5>&- 6>&- 7>&- 8>&- &
-    RUNS+=("$!")
-    PIDS=("$!" "${PIDS[@]}")
+      --key-file none --trace "worker:$i.trace" <&0 >"worker:$i.events" 2>"worker:$i.talk" 5>&- 6>&- 7>&- 8>&- &
+    RUN=$!
+    RUNS+=("$RUN")
+    PIDS=("$RUN" "${PIDS[@]}")
   done
 }
 losses() { # FILE
@@ -48,11 +49,11 @@ are_launches() { # TRACE STEPS
   in_one_process "${ARGS[@]}"
   digits ck
   group_of 2
-  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --trace trace.json
+  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1
   group_ends 0
   losses worker:0.events >two.losses
   same_losses two.losses one.losses
-  are_launches trace.json 20
+  are_launches worker:0.trace 20
   jq -es 'any(.[]; .event == "start" and .workers == 2 and .replicas == 4 and .devices == ["cuda:0", "cuda:1"])' worker:0.events
   [ ! -s worker:1.events ]
   # A process has the GPUs that it names only: two of the first host, one of the second.
@@ -68,11 +69,11 @@ are_launches() { # TRACE STEPS
   digits ck
   group_of 2
   HOSTS+=(TFD_TEST_PLATFORM=tpu TFD_TEST_HOSTS=2 "TFD_TEST_MEETING=$PWD/slice")
-  start_hosts 2 "${ARGS[@]}" --strategy tpu --trace trace.json
+  start_hosts 2 "${ARGS[@]}" --strategy tpu
   group_ends 0
   losses worker:0.events >two.losses
   same_losses two.losses one.losses
-  are_launches trace.json 20
+  are_launches worker:0.trace 20
   jq -es 'any(.[]; .event == "start" and .replicas == 4 and .devices == ["tpu:0", "tpu:1"])' worker:0.events
   # The spec's numbers needn't be the slice's.
   digits other
@@ -133,11 +134,11 @@ are_launches() { # TRACE STEPS
     --set train.epochs=1 --set train.evaluate.every=1)
   in_one_process "${args[@]}" --set train.checkpoint.dir=ck0
   group_of 2
-  start_hosts 2 "${args[@]}" --set train.checkpoint.dir=ck --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --trace trace.json
+  start_hosts 2 "${args[@]}" --set train.checkpoint.dir=ck --strategy multi-worker-mirrored --devices gpu:0,gpu:1
   group_ends 0
   losses worker:0.events >two.losses
   same_losses two.losses one.losses
-  jq -e '[.. | .name? // empty] | any(. == "step") and any(. == "compute") and any(. == "reduce")' trace.json >seen
+  jq -e '[.. | .name? // empty] | any(. == "step") and any(. == "compute") and any(. == "reduce")' worker:0.trace >seen
 }
 
 @test "multi-host: what isn't one program for all devices is summed by the processes, and -v says why" {
@@ -145,12 +146,12 @@ are_launches() { # TRACE STEPS
   in_one_process "${ARGS[@]}"
   digits ck
   group_of 2
-  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --step threads --trace trace.json
+  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --step threads
   group_ends 0
   losses worker:0.events >two.losses
   same_losses two.losses one.losses
   grep -q 'the processes sum, not their devices: --step threads' worker:0.talk
-  jq -e '[.. | .name? // empty] | any(. == "reduce") and all(. != "step")' trace.json >seen
+  jq -e '[.. | .name? // empty] | any(. == "reduce") and all(. != "step")' worker:0.trace >seen
   statistics_program statistics
   start_hosts 2 statistics/program.json --strategy multi-worker-mirrored --devices gpu:0,gpu:1
   group_ends 0
@@ -161,9 +162,9 @@ are_launches() { # TRACE STEPS
   [ "$(weights "statistics/ck/$last")" = "$(weights "ck1/$last")" ] || [ "$(weights "ck/$last")" = "$(weights "ck1/$last")" ]
   # With MIN:MAX a member may be lost at any time, which programs for all devices don't survive.
   digits elastic
-  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --workers 1:2 --trace trace.json
+  start_hosts 2 "${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --workers 1:2
   group_ends 0
-  jq -e '[.. | .name? // empty] | any(. == "reduce") and all(. != "step")' trace.json >seen
+  jq -e '[.. | .name? // empty] | any(. == "reduce") and all(. != "step")' worker:0.trace >seen
 }
 
 @test "multi-host: SIGTERM to one: all save the same step, and go on from it" {

@@ -21,7 +21,16 @@ explain() { # TOPOLOGY ARGS…
   explain v4:2x2x4 "$TFD_SOURCE/examples/digits/program.json" --json
   [ "$status" = 0 ] && [ -z "$stderr" ]
   jq -e '.platform == "tpu" and .replicas == 32 and .logical_devices == 1 and .memory.fits and .memory.device_limit > 3e10
-    and .step.way == "fused" and .step.step.flops > 1e6 and .step.step.memory.arguments >= 3 * 19240' <<<"$output"
+    and .hosts == 4 and .step.way == "fused" and .step.step.flops > 1e6 and .step.step.memory.arguments >= 3 * 19240' <<<"$output"
+}
+
+@test "tpu: --explain says how many hosts a system has, where there are several" {
+  explain v4:2x2x4 "$TFD_SOURCE/examples/digits/program.json"
+  [ "$status" = 0 ]
+  [[ $output == *$'\n'"hosts      4, with a process on each"$'\n'* ]]
+  explain v4:2x2x1 "$TFD_SOURCE/examples/digits/program.json"
+  [ "$status" = 0 ]
+  [[ $output != *"hosts "* ]]
 }
 
 @test "tpu: --explain places replicas of several cores on the mesh of the system" {

@@ -65,7 +65,8 @@ class GroupRunner final : public Runner {
     std::vector<std::pair<std::string, std::string>> agreement{
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
-        {"--verify-every", std::to_string(options.verify_every)}};
+        {"--verify-every", std::to_string(options.verify_every)},
+        {"--step", std::to_string(static_cast<int>(options_.step))}};
     return train_in_group(program, options_of_group(program, std::move(options), std::move(agreement)));
   }
 

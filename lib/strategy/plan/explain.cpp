@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "device/device_layout.hpp"
 #include "tfd/base/counted.hpp"
@@ -48,8 +49,9 @@ class Explainer {
              {"platform", engine_->plugin().platform},
              {"replicas", options_.devices.replicas()},
              {"logical_devices", options_.devices.logical_devices},
-             {"devices", devices()},
-             {"variables", variables()}};
+             {"devices", devices()}};
+    if (const int count = hosts(); count > 1) out["hosts"] = count;
+    out["variables"] = variables();
     out["step"] = options_.why_on_host ? TFD_TRY(host_step()) : TFD_TRY(device_step());
     out["reduce"] = reduce(!options_.why_on_host && out["step"]["way"] == "fused");
     out["memory"] = memory(out["step"]);
@@ -57,6 +59,13 @@ class Explainer {
   }
 
  private:
+  /// Hosts that the devices are on, each of which needs a process.
+  int hosts() const {
+    std::set<int> processes;
+    for (const function::DeviceInfo& one : engine_->devices()) processes.insert(one.process_index);
+    return static_cast<int>(processes.size());
+  }
+
   /// Devices by replica and logical device.
   Json devices() const {
     Json out = Json::array();
@@ -257,6 +266,7 @@ std::string format_explanation(const Json& plan) {
     out += fmt::format("replica {:<2} {}\n", i, fmt::join(plan["devices"][i].get<std::vector<std::string>>(), ", "));
   if (plan["devices"].size() > kMostReplicas)
     out += fmt::format("… and {} more\n", plan["devices"].size() - kMostReplicas);
+  if (plan.contains("hosts")) out += fmt::format("hosts      {}, with a process on each\n", plan["hosts"].get<int>());
   out += fmt::format("variables  {}, {}, and {} that the optimizer keeps: on the {}{}\n",
                      variables["count"].get<std::uint64_t>(), bytes_text(variables["bytes"]),
                      bytes_text(variables["slot_bytes"]), variables["place"].get<std::string>(),

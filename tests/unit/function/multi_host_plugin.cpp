@@ -8,7 +8,8 @@
 //
 // TFD_TEST_PLATFORM: "cuda" (options node_id, num_nodes and visible_devices, and an exchange by the callbacks), or
 // "tpu" (neither; TPU_WORKER_ID of TFD_TEST_HOSTS, which meet at the socket TFD_TEST_MEETING). TFD_TEST_DEVICES: each
-// host's. TFD_TEST_DIES_AT: the second host's process ends in its launch of that number, from 0 on. Like the real ones it refuses options that it doesn't know.
+// host's. TFD_TEST_WAIT_MS: how long one waits for another's key. TFD_TEST_DIES_AT: the second host's process ends in
+// its launch of that number, from 0 on. Like the real ones it refuses options that it doesn't know.
 #include <dlfcn.h>
 #include <pjrt_c_api.h>
 #include <signal.h>
@@ -27,70 +28,14 @@
 #include <thread>
 #include <vector>
 
+#include "host_buffers.hpp"
 #include "host_sockets.hpp"
+#include "wrapped_plugin.hpp"
 
 namespace {
 
 using namespace host_sockets;
-
-// ---- errors
-
-struct OwnError {
-  PJRT_Error_Code code;
-  std::string message;
-};
-std::mutex g_mutex;
-std::set<const void*> g_errors;  // that are this plug-in's
-const PJRT_Api* g_real = nullptr;
-
-PJRT_Error* make_error(PJRT_Error_Code code, const char* message, size_t size) {
-  auto* made = new OwnError{code, std::string(message, size)};
-  const std::scoped_lock lock(g_mutex);
-  g_errors.insert(made);
-  return reinterpret_cast<PJRT_Error*>(made);
-}
-PJRT_Error* refuse(const std::string& message, PJRT_Error_Code code = PJRT_Error_Code_INVALID_ARGUMENT) {
-  return make_error(code, message.data(), message.size());
-}
-PJRT_CallbackError g_callback_error = make_error;
-const OwnError* own(const PJRT_Error* error) {
-  const std::scoped_lock lock(g_mutex);
-  return g_errors.contains(error) ? reinterpret_cast<const OwnError*>(error) : nullptr;
-}
-void message_of(PJRT_Error_Message_Args* args) {
-  const OwnError* const error = own(args->error);
-  if (error == nullptr) return g_real->PJRT_Error_Message(args);
-  args->message = error->message.data();
-  args->message_size = error->message.size();
-}
-PJRT_Error* code_of(PJRT_Error_GetCode_Args* args) {
-  const OwnError* const error = own(args->error);
-  if (error == nullptr) return g_real->PJRT_Error_GetCode(args);
-  args->code = error->code;
-  return nullptr;
-}
-void destroy_error(PJRT_Error_Destroy_Args* args) {
-  const OwnError* const error = own(args->error);
-  if (error == nullptr) return g_real->PJRT_Error_Destroy(args);
-  {
-    const std::scoped_lock lock(g_mutex);
-    g_errors.erase(error);
-  }
-  delete error;
-}
-
-#define TRY(call)                                         \
-  do {                                                    \
-    if (PJRT_Error* const failed = (call)) return failed; \
-  } while (false)
-
-template <class Args>
-Args args_of(size_t size) {
-  Args out{};
-  out.struct_size = size;
-  return out;
-}
-#define ARGS(type) args_of<type>(type##_STRUCT_SIZE)
+using namespace wrapped_plugin;
 
 std::string_view platform() {
   const char* const name = std::getenv("TFD_TEST_PLATFORM");
@@ -143,7 +88,7 @@ PJRT_Error* get(const PJRT_Client_Create_Args& with, const std::string& key, std
   auto args = ARGS(PJRT_KeyValueGetCallback_Args);
   args.key = key.data();
   args.key_size = key.size();
-  args.timeout_in_ms = 60000;
+  args.timeout_in_ms = number("TFD_TEST_WAIT_MS", 60000);
   args.callback_error = &g_callback_error;
   args.user_arg = with.kv_get_user_arg;
   TRY(with.kv_get_callback(&args));
@@ -182,6 +127,26 @@ PJRT_Error* connect_hosts(Host& host, int listener, const std::string& path) {
   return nullptr;
 }
 
+/// Fails unless a key that nobody has put is not found, at once.
+PJRT_Error* look_for_nothing(const PJRT_Client_Create_Args& with) {
+  const std::string key = "nobody/has/put\n\x01this";
+  auto args = ARGS(PJRT_KeyValueTryGetCallback_Args);
+  args.key = key.data();
+  args.key_size = key.size();
+  args.callback_error = &g_callback_error;
+  args.user_arg = with.kv_try_get_user_arg;
+  PJRT_Error* const absent = with.kv_try_get_callback(&args);
+  if (absent == nullptr) return refuse("try_get found what isn't there");
+  if (own(absent)->code != PJRT_Error_Code_NOT_FOUND) return absent;
+  PJRT_Error_Destroy_Args gone{};
+  gone.error = absent;
+  destroy_error(&gone);
+  return nullptr;
+}
+
+/// What a host says of its devices: their number, and as many bytes as a real one's topology may have, all zero.
+std::string topology_of(int count) { return std::to_string(1000 + count) + std::string(70'000, '\0'); }
+
 /// As xla::ExchangeTopologies: each host puts its own, the first puts all of them.
 PJRT_Error* exchange(Host& host, int count) {
   const std::string path = "/tmp/tfd-hosts-" + std::to_string(::getpid()) + "-" + std::to_string(host.launches);
@@ -195,21 +160,24 @@ PJRT_Error* exchange(Host& host, int count) {
     if (listener < 0) return refuse("cannot listen at " + own_path, PJRT_Error_Code_INTERNAL);
     TRY(put(host.with, "meeting", own_path));
   }
-  TRY(put(host.with, "local_topology/cuda/" + std::to_string(host.node), std::to_string(count)));
+  TRY(look_for_nothing(host.with));
+  TRY(put(host.with, "local_topology/cuda/" + std::to_string(host.node), topology_of(count)));
   if (host.node == 0) {
     std::string all;
     for (int i = 0; i < host.nodes; ++i) {
       std::string one;
       TRY(get(host.with, "local_topology/cuda/" + std::to_string(i), one));
-      all += one + " ";
+      all += one;
     }
     TRY(put(host.with, "global_topology/cuda", all));
   }
   std::string all, meeting;
   TRY(get(host.with, "global_topology/cuda", all));
   TRY(get(host.with, "meeting", meeting));
-  for (char* at = all.data(); *at != '\0' && host.counts.size() < static_cast<size_t>(host.nodes); ++at)
-    host.counts.push_back(static_cast<int>(std::strtol(at, &at, 10)));
+  const size_t size = topology_of(0).size();
+  if (all.size() != size * static_cast<size_t>(host.nodes)) return refuse("the hosts' topologies have changed");
+  for (int i = 0; i < host.nodes; ++i)
+    host.counts.push_back(std::atoi(all.data() + static_cast<size_t>(i) * size) - 1000);
   TRY(connect_hosts(host, listener, meeting));
   if (host.node == 0) ::unlink(meeting.c_str());
   return nullptr;
@@ -387,6 +355,8 @@ PJRT_Error* remember(const PJRT_Client* client, PJRT_LoadedExecutable* executabl
 }
 PJRT_Error* compile(PJRT_Client_Compile_Args* args) {
   TRY(g_real->PJRT_Client_Compile(args));
+  const auto host = find(g_hosts, args->client);  // a GPU's shares what it found out about kernels
+  if (host->nodes > 1 && !is_tpu()) TRY(put(host->with, "autotuned/" + std::to_string(host->node), "fast"));
   return remember(args->client, args->executable);
 }
 PJRT_Error* load(PJRT_Executable_DeserializeAndLoad_Args* args) {
@@ -407,80 +377,6 @@ PJRT_Error* devices_of_loaded(PJRT_LoadedExecutable_AddressableDevices_Args* arg
   return nullptr;
 }
 
-PJRT_Error* wait_for(PJRT_Event* event) {
-  if (event == nullptr) return nullptr;
-  auto await = ARGS(PJRT_Event_Await_Args);
-  await.event = event;
-  PJRT_Error* const error = g_real->PJRT_Event_Await(&await);
-  auto gone = ARGS(PJRT_Event_Destroy_Args);
-  gone.event = event;
-  (void)g_real->PJRT_Event_Destroy(&gone);
-  return error;
-}
-void append(std::string& out, const void* data, size_t size) { out.append(static_cast<const char*>(data), size); }
-
-struct Layout {
-  explicit Layout(size_t rank) : minor_to_major(rank) {
-    std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
-    layout.struct_size = PJRT_Buffer_MemoryLayout_STRUCT_SIZE;
-    layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;
-    layout.tiled.struct_size = PJRT_Buffer_MemoryLayout_Tiled_STRUCT_SIZE;
-    layout.tiled.minor_to_major = minor_to_major.data();
-    layout.tiled.minor_to_major_size = rank;
-  }
-  std::vector<std::int64_t> minor_to_major;
-  PJRT_Buffer_MemoryLayout layout{};
-};
-
-/// Type, rank, dimensions, size, bytes.
-PJRT_Error* pack(PJRT_Buffer* buffer, std::string& out) {
-  auto type = ARGS(PJRT_Buffer_ElementType_Args);
-  type.buffer = buffer;
-  TRY(g_real->PJRT_Buffer_ElementType(&type));
-  auto dims = ARGS(PJRT_Buffer_Dimensions_Args);
-  dims.buffer = buffer;
-  TRY(g_real->PJRT_Buffer_Dimensions(&dims));
-  const Layout layout(dims.num_dims);
-  PJRT_Buffer_MemoryLayout host_layout = layout.layout;
-  auto read = ARGS(PJRT_Buffer_ToHostBuffer_Args);
-  read.src = buffer;
-  read.host_layout = &host_layout;
-  TRY(g_real->PJRT_Buffer_ToHostBuffer(&read));
-  std::string bytes(read.dst_size, '\0');
-  read.dst = bytes.data();
-  TRY(g_real->PJRT_Buffer_ToHostBuffer(&read));
-  TRY(wait_for(read.event));
-  const std::uint64_t head[] = {static_cast<std::uint64_t>(type.type), dims.num_dims, bytes.size()};
-  append(out, head, sizeof head);
-  append(out, dims.dims, dims.num_dims * sizeof(std::int64_t));
-  out += bytes;
-  return nullptr;
-}
-PJRT_Error* unpack(PJRT_Client* client, PJRT_Device* device, const char*& at, PJRT_Buffer** out) {
-  std::uint64_t head[3];
-  std::memcpy(head, at, sizeof head);
-  at += sizeof head;
-  std::vector<std::int64_t> dims(head[1]);
-  if (head[1] > 0) std::memcpy(dims.data(), at, head[1] * sizeof(std::int64_t));
-  at += head[1] * sizeof(std::int64_t);
-  auto make = ARGS(PJRT_Client_BufferFromHostBuffer_Args);
-  make.client = client;
-  make.data = at;
-  make.type = static_cast<PJRT_Buffer_Type>(head[0]);
-  make.dims = dims.data();
-  make.num_dims = dims.size();
-  make.host_buffer_semantics = PJRT_HostBufferSemantics_kImmutableOnlyDuringCall;
-  make.device = device;
-  TRY(g_real->PJRT_Client_BufferFromHostBuffer(&make));
-  *out = make.buffer;
-  at += head[2];
-  return wait_for(make.done_with_host_buffer);
-}
-void destroy_buffer(PJRT_Buffer* buffer) {
-  auto args = ARGS(PJRT_Buffer_Destroy_Args);
-  args.buffer = buffer;
-  (void)g_real->PJRT_Buffer_Destroy(&args);
-}
 PJRT_Client* client_of(const std::shared_ptr<Host>& host) {
   const std::scoped_lock lock(g_mutex);
   for (const auto& [client, one] : g_hosts)

@@ -75,7 +75,7 @@ TEST_CASE("hosts: their clients find each other, and tell each other more later"
   std::vector<std::future<Result<EnginePtr>>> made;
   for (int i = 0; i < kHosts; ++i)
     made.push_back(std::async(std::launch::async, [exchange = bed.exchange(i), i] {
-      return ExchangeBed::engine(TFD_TEST_EXCHANGING_PLUGIN, kHosts, i, exchange);
+      return ExchangeBed::engine(TFD_TEST_MULTI_HOST_PLUGIN, kHosts, i, exchange);
     }));
   for (auto& one : made) {
     const auto engine = one.get();
@@ -83,26 +83,26 @@ TEST_CASE("hosts: their clients find each other, and tell each other more later"
     CHECK((*engine)->compile(hlo::make_module("add.mlir", kAdd, std::nullopt).value()));
   }
   const auto looks = bed.client("looker");
-  CHECK(looks.get("system/global_topology/test", Deadline::after(20s))->version > 0);
-  CHECK(looks.get("system/clique/2", Deadline::after(20s))->version > 0);
-  CHECK(looks.get("system/local_topology/test/2", Deadline::after(20s))->value.starts_with("1:"));
+  CHECK(looks.get("system/global_topology/cuda", Deadline::after(20s))->version > 0);
+  CHECK(looks.get("system/autotuned/2", Deadline::after(20s))->version > 0);
+  CHECK(looks.get("system/local_topology/cuda/2", Deadline::after(20s))->value.starts_with("1:"));
 }
 
 TEST_CASE("hosts: one that doesn't come is named") {
   ExchangeBed bed;
   ::setenv("TFD_TEST_WAIT_MS", "200", 1);
-  const auto engine = bed.engine(TFD_TEST_EXCHANGING_PLUGIN, 2, 0, bed.exchange(0));
+  const auto engine = bed.engine(TFD_TEST_MULTI_HOST_PLUGIN, 2, 0, bed.exchange(0));
   ::unsetenv("TFD_TEST_WAIT_MS");
   REQUIRE_FALSE(engine);
   CHECK(engine.error().code == Code::kDeadlineExceeded);
-  CHECK(engine.error().message.find("no host has put 'local_topology/test/1'") != std::string::npos);
+  CHECK(engine.error().message.find("no host has put 'local_topology/cuda/1'") != std::string::npos);
 }
 
 TEST_CASE("hosts: a service that has gone is unavailable, and nobody waits for it for long") {
   ExchangeBed bed;
   auto exchange = bed.exchange(0);
   bed.stop();
-  const auto engine = bed.engine(TFD_TEST_EXCHANGING_PLUGIN, 2, 0, exchange);
+  const auto engine = bed.engine(TFD_TEST_MULTI_HOST_PLUGIN, 2, 0, exchange);
   REQUIRE_FALSE(engine);
   CHECK(engine.error().code == Code::kUnavailable);
 }
