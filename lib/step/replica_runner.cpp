@@ -132,7 +132,7 @@ class Runner final : public ReplicaRunner {
       if (digest_of(name) != dataset.pipeline) return false;
     begin_data(position.order);
     for (const auto& [name, dataset] : position.datasets) {
-      // As many replicas as there were before may not have taken whole steps of as many as there are now.
+      // Another number of replicas before may not have taken whole steps of as many as there are now.
       if (shares_elements()) before_steps_[name] = dataset.elements % replicas_.all;
       taken_[name] = of_own(dataset.elements - before_steps(name));
     }

@@ -74,10 +74,11 @@ Result<std::optional<DeviceTrainer::Made>> GroupMember::launch(const DeviceSteps
 void GroupMember::leave() {
   if (!group_) return;
   group_->leave();
-  if (system_.empty()) return;
-  watch_.reset();
-  trainer_.close();
-  (void)group_->communicator().barrier("the devices are free", round_++, Deadline::after(kDevicesFree));
+  if (!system_.empty()) {
+    watch_.reset();
+    trainer_.close();
+    (void)group_->communicator().barrier("the devices are free", round_++, Deadline::after(kDevicesFree));
+  }
   finish_saving();
 }
 

@@ -158,8 +158,8 @@ struct StopDef {
   bool restore_best = false;  // restores the variables of the best evaluation at the end
 };
 
-/// Who writes checkpoints, where the members of a group are on several hosts: the chief, or one process of each host,
-/// to its own directory.
+/// The writers of checkpoints, where the members of a group are on several hosts: the chief, or one process of each
+/// host, to its own directory.
 enum class CheckpointsOn : std::uint8_t { kChief, kHosts };
 
 struct CheckpointDef {
