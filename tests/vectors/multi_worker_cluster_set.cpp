@@ -189,15 +189,12 @@ void run_packs(const Json& input, const Json& expected, Report& report) {
   const auto packs = strategy::packs_of_gradients(gradients, input.at("options").value("bytes_per_pack", 0));
   Json actual{{"packs", packs}, {"all_reduces", Json::array()}};
   for (const auto& pack : packs) {
-    std::optional<std::int64_t> elements = 0;
-    for (const std::size_t one : pack) {
-      if (!gradients[one].elements)
-        elements.reset();
-      else if (elements)
-        *elements += *gradients[one].elements;
-    }
-    const Json& first = input.at("tensors").at(pack.front());
-    actual["all_reduces"].push_back({to_json(elements), first.at("dtype")});
+    Json elements = 0;
+    for (const std::size_t one : pack)
+      elements = gradients[one].elements && !elements.is_null()
+                     ? Json(elements.get<std::int64_t>() + *gradients[one].elements)
+                     : Json();
+    actual["all_reduces"].push_back({elements, input.at("tensors").at(pack.front()).at("dtype")});
   }
   // TensorFlow fails of two dtypes in one pack; here each has a pack of its own.
   if (expected.contains("error")) return report.compare(Json{{1}, {0}}, actual.at("packs"), "packs of two dtypes");
