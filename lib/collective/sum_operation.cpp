@@ -10,7 +10,7 @@
 namespace tfd::collective {
 namespace {
 
-constexpr std::size_t kTileElements = 16 << 10;  // 64 KiB of f32
+constexpr std::size_t kTileElements = 8 << 10;  // 32 KiB of f32
 constexpr std::size_t kRingTiles = 2;            // of each peer, so that they stay in the cache; what comes sooner waits in its socket
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
