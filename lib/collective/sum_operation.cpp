@@ -11,7 +11,8 @@ namespace tfd::collective {
 namespace {
 
 constexpr std::size_t kTileElements = 8 << 10;  // 32 KiB of f32
-constexpr std::size_t kRingTiles = 2;            // of each peer, so that they stay in the cache; what comes sooner waits in its socket
+// Tiles of each peer that are kept: few, so that they stay in the cache. What comes sooner waits in its socket.
+constexpr std::size_t kRingTiles = 2;
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 

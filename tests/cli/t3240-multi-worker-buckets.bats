@@ -60,7 +60,6 @@ has_bits() { # N ARGS…
 }
 
 @test "buckets: --bucket-bytes with --compat tensorflow is bytes_per_pack: the order of sums is TensorFlow's of that" {
-  local how first
   cat >sums.mlir <<'MLIR'
 module @sums {
   func.func public @main(%x: tensor<1xf32>) -> (tensor<f32>, tensor<40xf32>, tensor<40xf32>) {

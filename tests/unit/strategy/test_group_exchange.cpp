@@ -149,7 +149,8 @@ TEST_CASE("early sums: whatever the order in which values are shown, all members
       };
       for (int i = 0; i < own.count; ++i)
         for (std::size_t k = 0; k < 2 * kSums; ++k) {  // in another order in each member, and in each step
-          const std::size_t variable = (k * 3 + static_cast<std::size_t>(step) + static_cast<std::size_t>(own.first)) % 8;
+          const std::size_t variable =
+              (k * 3 + static_cast<std::size_t>(step) + static_cast<std::size_t>(own.first)) % 8;
           early.watch(static_cast<std::size_t>(i))->computed(variable, variable_of(own.first + i, variable).data());
         }
       const auto notices = exchange.notices();
