@@ -356,7 +356,9 @@ int main(int argc, char** argv) {
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},
                     {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"}},
        .group = "training",
-       .environment = {key_variable(), {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"}},
+       .environment = {key_variable(),
+                       {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
+                       {"TFD_PJRT_OPTIONS", "Options of the PJRT plug-in's own, such as memory_fraction=0.5"}},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); }},
       argc, argv);
 }

@@ -157,6 +157,7 @@ Result<std::shared_ptr<const Client>> Client::make(const Api& api, const EngineO
   const auto attempts = client_attempts(wish);
   const MadeClient made = TFD_TRY(create_client(api, attempts, key_values.get()));
   std::shared_ptr<Client> client(new Client(api, made.client, std::move(key_values)));
+  client->on_failure_ = hosts.on_failure;
   TFD_TRY(client->find_platform());
   TFD_TRY(client->find_system(hosts));
   if (client->hosts_ == 1 && hosts.count > 1 && !hosts.may_be_alone) return unimplemented();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,10 @@ class Client {
   const std::vector<DeviceInfo>& system() const { return system_; }       // of all hosts, by process and id
   int hosts() const { return hosts_; }                                    // in the system
   int process_index() const { return process_index_; }
+  /// Hosts::on_failure, of several hosts.
+  void report_failure(const Error& error) const {
+    if (hosts_ > 1 && on_failure_) on_failure_(error);
+  }
   const std::string& platform() const { return platform_; }
   /// Version of the plug-in, or of the driver below it; empty if it isn't reported.
   const std::string& platform_version() const { return platform_version_; }
@@ -89,6 +94,7 @@ class Client {
   std::vector<PJRT_Device*> devices_;
   std::vector<DeviceInfo> infos_, system_;
   int hosts_ = 1, process_index_ = 0;
+  std::function<void(const Error&)> on_failure_;
   mutable std::atomic<std::uint64_t> put_{0}, taken_{0};  // bytes
 };
 

@@ -15,7 +15,10 @@ Result<void> GroupMember::make_engine() {
   const function::Hosts hosts{.count = static_cast<int>(names_.size()),
                               .index = rank(),
                               .exchange = group_->host_exchange(),
-                              .may_be_alone = true};
+                              .may_be_alone = true,
+                              .on_failure = [this](const Error&) {
+                                if (watch_) watch_->failed();
+                              }};
   trainer_.use(TFD_TRY(options_.make_host_engine(hosts)));
   return {};
 }

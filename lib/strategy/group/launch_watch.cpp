@@ -10,7 +10,8 @@ namespace tfd::strategy {
 namespace {
 
 constexpr Duration kWatchEvery = std::chrono::milliseconds(100);
-constexpr Duration kLostGrace = std::chrono::seconds(1);  // for a launch whose peer ended after all devices had met
+constexpr Duration kFailureGrace = std::chrono::seconds(5);  // for the loss of a member, which may be known later
+constexpr Duration kLostGrace = std::chrono::seconds(1);     // for a launch whose peer ended after all devices had met
 
 std::string time_since(Clock::time_point since) {
   return format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - since));
@@ -32,6 +33,11 @@ void LaunchWatch::begin(std::int64_t step) {
   const MutexLock lock(mutex_);
   running_ = {step, Clock::now()};
   changed_.notify_all();
+}
+
+void LaunchWatch::failed() {
+  MutexLock lock(mutex_);
+  lock.wait(changed_, Deadline::after(kFailureGrace), [this]() TFD_REQUIRES(mutex_) { return stops_; });
 }
 
 void LaunchWatch::end() {

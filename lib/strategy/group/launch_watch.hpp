@@ -42,6 +42,9 @@ class LaunchWatch {
     end();
     return result;
   }
+  /// What is launched has failed, perhaps since a member is lost: waits until that is known, which ends the process
+  /// with its name; returns if it isn't so.
+  void failed();
 
  private:
   void begin(std::int64_t step);

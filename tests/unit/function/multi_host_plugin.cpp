@@ -147,7 +147,7 @@ PJRT_Error* look_for_nothing(const PJRT_Client_Create_Args& with) {
 /// What a host says of its devices: their number, and as many bytes as a real one's topology may have, all zero.
 std::string topology_of(int count) { return std::to_string(1000 + count) + std::string(70'000, '\0'); }
 
-/// As xla::ExchangeTopologies: each host puts its own, the first puts all of them.
+/// The exchange is that of xla::ExchangeTopologies: each host puts its own, the first puts all of them.
 PJRT_Error* exchange(Host& host, int count) {
   const std::string path = "/tmp/tfd-hosts-" + std::to_string(::getpid()) + "-" + std::to_string(host.launches);
   int listener = -1;
@@ -464,7 +464,11 @@ PJRT_Error* execute(PJRT_LoadedExecutable_Execute_Args* args) {
   const auto loaded = find(g_loaded, args->executable);
   if (args->execute_device != nullptr || loaded == nullptr || loaded->own.size() == loaded->all.size())
     return g_real->PJRT_LoadedExecutable_Execute(args);
-  return execute_with_others(*loaded, args);
+  try {
+    return execute_with_others(*loaded, args);
+  } catch (const HostGone&) {
+    return refuse("another host is gone", PJRT_Error_Code_UNAVAILABLE);
+  }
 }
 
 }  // namespace

@@ -120,6 +120,25 @@ TEST_CASE("launch watch: a launch that doesn't end in time is said to wait, and 
   CHECK(lines.front().starts_with("step 12 has been on the devices for "));
 }
 
+TEST_CASE("launch watch: one that fails waits for the news of a lost member, which end the process") {
+  std::promise<Error> why;
+  std::atomic<bool> has_ended = false, has_failed = false;
+  LaunchWatch watch({.find_lost = [&]() -> std::optional<Error> {
+                       if (!has_failed) return std::nullopt;
+                       return Error{Code::kUnavailable, "worker:2 is lost", "worker:2"};
+                     },
+                     .end_process =
+                         [&](const Error& error) {
+                           if (!has_ended.exchange(true)) why.set_value(error);
+                         }});
+  watch.during(3, [&] {
+    has_failed = true;  // the plug-in saw it first
+    watch.failed();
+    return 0;
+  });
+  CHECK(why.get_future().get().task == "worker:2");
+}
+
 TEST_CASE("launch watch: one that ends is nobody's business, whoever is lost between launches") {
   LaunchWatch watch({.find_lost = [] { return std::optional<Error>(); },
                      .end_process = [](const Error& error) { FAIL_CHECK(error.message); }});

@@ -6,6 +6,7 @@
 // other by the system's own means. Each host is one process. Thread rule: thread-safe.
 //
 //   options.hosts = {.count = 2, .index = 1, .exchange = task::make_host_exchange(servers.coordination(), "gpu")};
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,9 @@ struct Hosts {
   std::shared_ptr<HostExchange> exchange = {};
   /// True: a plug-in that knows its own host's devices only is no error; the engine has just these.
   bool may_be_alone = false;
+  /// Called when a program on several devices has failed, before that ends the process (device.hpp): it may know of a
+  /// host that is lost, and end the process with its name. It blocks for as long as that may take.
+  std::function<void(const Error& error)> on_failure = {};
 };
 
 }  // namespace tfd::function
