@@ -81,7 +81,11 @@ class GroupImpl final : public Group {
     return begin_generation(deadline);
   }
   bool has_newcomers() const override { return has_newcomers_; }
-  std::shared_ptr<function::HostExchange> host_exchange() override { return keys_.exchange(); }
+  // An interruption of the wait is the caller's affair: it ends what it does next.
+  std::shared_ptr<function::HostExchange> host_exchange() override {
+    (void)await_watched();
+    return keys_.exchange();
+  }
   std::optional<Error> find_lost() const override {
     const MutexLock lock(mutex_);
     return gone_;
@@ -202,15 +206,19 @@ class GroupImpl final : public Group {
       static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
     }
     Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name};
-    if (!gone_ && !has_left_ && roster_.has_generation() && roster_.is_member(event.name)) {
-      gone_ = lost;
-      keys_.fail_all(lost);
-    }
+    miss(lost);
     // The end of a process is seen by the communicator, behind all that it sent before.
     if (!event.is_gone) lose(std::move(lost));
   }
 
+  void miss(const Error& lost) TFD_REQUIRES(mutex_) {
+    if (gone_ || has_left_ || !roster_.has_generation() || !roster_.is_member(lost.task)) return;
+    gone_ = lost;
+    keys_.fail_all(lost);
+  }
+
   void lose(Error error) TFD_REQUIRES(mutex_) {
+    miss(error);
     if (has_left_ || lost_ || (roster_.has_generation() && !roster_.is_member(error.task))) return;
     lost_ = std::move(error);
     if (communicator_) communicator_->cancel(*lost_);

@@ -75,8 +75,9 @@ class Group {
   virtual Result<void> regroup(Deadline deadline) = 0;
   /// True on the first member if others want to come. Cheap.
   virtual bool has_newcomers() const = 0;
-  /// Keys and values that the members share, for the clients of their devices: the first member has them, for as long as
-  /// its group exists. Not with GroupOptions::least. For any thread, also after the group: kUnavailable.
+  /// Keys and values that the members share, for the clients of their devices: the first member has them, for as long
+  /// as its group exists. Blocks until this member watches all others, so that none is waited for that is lost. Not
+  /// with GroupOptions::least. The exchange is for any thread, also after the group: kUnavailable.
   virtual std::shared_ptr<function::HostExchange> host_exchange() = 0;
   /// A member of this generation whose process has ended, or that is lost; before a collective says so. For any thread.
   virtual std::optional<Error> find_lost() const = 0;
