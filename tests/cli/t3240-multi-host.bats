@@ -112,7 +112,7 @@ are_launches() { # TRACE STEPS
 @test "multi-host: a worker that dies in a step ends the others with its name, and the same command goes on" {
   digits ck
   group_of 2
-  local args=("${ARGS[@]}" --strategy multi-worker-mirrored --devices gpu:0,gpu:1 --set train.checkpoint.every=5)
+  local args=("${ARGS[@]}" --strategy multi-worker-mirrored --devices "gpu:0,gpu:1" --set train.checkpoint.every=5)
   # The plug-in waits for who is gone, as NCCL does, or says that the program has failed.
   local how
   HOSTS+=(TFD_TEST_DIES_AT=7)

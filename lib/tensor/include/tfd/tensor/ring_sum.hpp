@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over replicas in the order of TensorFlow's ring all-reduce on CPUs, which depends on an element's place among all
-// that are reduced together; tree_sum.hpp has the order that is tfd's own. Source: RingReducer,
+// Sums over replicas in the order of TensorFlow's ring all-reduce on CPUs, which depends on an element's place among
+// all that are reduced together; tree_sum.hpp has the order that is tfd's own. Source: RingReducer,
 // tensorflow/core/common_runtime/ring_reducer.cc, 2.21, measured bit by bit. Thread rule: pure functions.
 #include <cstdint>
 #include <span>
