@@ -17,6 +17,15 @@ constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty fil
 
 }  // namespace
 
+std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
+                                                    int keep) {
+  // Moved out of the closure, which lives as long as the future.
+  return std::async(std::launch::async, [directory, held = std::move(checkpoint), keep]() mutable {
+    const variable::Checkpoint own = std::move(held);
+    return variable::save_checkpoint(directory, own, keep);
+  });
+}
+
 CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options)
     : train_(train), writes_(writes), options_(options) {}
 
@@ -165,11 +174,7 @@ Deadline CheckpointManager::next_time() const {
 void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
-  // Moved out of the closure, which lives as long as the future.
-  written_ = std::async(std::launch::async, [this, held = std::move(checkpoint)]() mutable {
-    const variable::Checkpoint own = std::move(held);
-    return variable::save_checkpoint(train_.checkpoint->directory, own, train_.checkpoint->keep);
-  });
+  written_ = save_in_background(train_.checkpoint->directory, std::move(checkpoint), train_.checkpoint->keep);
 }
 
 Result<bool> CheckpointManager::finish_saving() {

@@ -12,6 +12,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/tensor/digest.hpp"
+#include "tfd/train/checkpoint_manager.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -454,11 +455,7 @@ Result<void> GroupMember::save_on_hosts(std::string run) {
   checkpoint.run = run;
   checkpoint.writer = writer();
   const program::CheckpointDef& to = *program_.train->checkpoint;
-  // Moved out of the closure, which lives as long as the future.
-  written_ = std::async(std::launch::async, [&to, held = std::move(checkpoint)]() mutable {
-    const variable::Checkpoint own = std::move(held);
-    return variable::save_checkpoint(to.directory, own, to.keep);
-  });
+  written_ = train::save_in_background(to.directory, std::move(checkpoint), to.keep);
   return {};
 }
 

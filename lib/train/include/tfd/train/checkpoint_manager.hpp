@@ -3,7 +3,7 @@
 //
 // The checkpoints of one training: the one to continue from, a probe whether they can be written, the time of the next
 // one, the newest one. A disk that fills up later doesn't end the training: older checkpoints are unchanged, and the
-// next one is tried. Private to the room. Thread rule: one thread, beside which one of its own writes.
+// next one is tried. Thread rule: one thread, beside which one of its own writes.
 #include <cstdint>
 #include <future>
 #include <optional>
@@ -22,6 +22,11 @@ namespace tfd::train {
 inline bool is_value(std::string_view name) {
   return !name.starts_with('.') && name.find("/.") == std::string_view::npos;
 }
+
+/// Writes a checkpoint, as save_checkpoint(), on a thread of its own; its tensors are released as soon as they are on
+/// disk. The future's destructor waits for it.
+std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
+                                                    int keep);
 
 class CheckpointManager {
  public:
