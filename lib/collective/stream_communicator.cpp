@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "bytes.hpp"
+#include "host_sum_operation.hpp"
 #include "sum_operation.hpp"
 #include "tfd/base/cpus.hpp"
 
@@ -54,6 +55,7 @@ Result<std::unique_ptr<StreamCommunicator>> StreamCommunicator::make(Members mem
 StreamCommunicator::StreamCommunicator(Members members, std::vector<std::unique_ptr<Stream>> streams, process::Fd wake)
     : Communicator(std::move(members)),
       shares_processors_(members_here(this->members()) > usable_cpus()),
+      per_host_(members_of_each_host(this->members())),
       wake_(std::move(wake)) {
   traffic_.waited_for.resize(static_cast<std::size_t>(size()));
   for (int i = 1; i < size(); ++i) {
@@ -88,6 +90,9 @@ Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction&
   std::string encoded = TFD_TRY(encode_call(call));
   const std::size_t bytes = TFD_TRY(tensor::checked_byte_size(what.spec.dtype, what.spec.shape));
   const bool is_flat = size() > 1 && bytes * static_cast<std::size_t>(size() - 1) <= kMostFlatBytes;
+  if (!is_flat && per_host_ > 0)
+    return std::make_unique<HostSumOperation>(std::move(call), std::move(encoded), rank(), size(), per_host_, layout,
+                                              parts, out);
   return std::make_unique<SumOperation>(std::move(call), std::move(encoded), rank(), size(), std::move(places), parts,
                                         out, is_flat);
 }
@@ -118,7 +123,7 @@ Result<void> StreamCommunicator::begin_all_reduce(const Reduction& what, const S
 
 Result<void> StreamCommunicator::wait(Deadline deadline) {
   const Turn turn(*this);
-  TFD_TRY(finish_oldest<SumOperation>(deadline));
+  TFD_TRY(finish_oldest(CallKind::kAllReduce, deadline));
   return {};
 }
 
@@ -151,7 +156,8 @@ Result<void> StreamCommunicator::begin_all_gather(std::string_view name, std::in
 
 Result<std::vector<std::string>> StreamCommunicator::wait_all_gather(Deadline deadline) {
   const Turn turn(*this);
-  return TFD_TRY(finish_oldest<GatherOperation>(deadline))->take();
+  const auto done = TFD_TRY(finish_oldest(CallKind::kAllGather, deadline));
+  return static_cast<GatherOperation&>(*done).take();
 }
 
 Result<void> StreamCommunicator::broadcast(std::string_view name, std::int64_t step, int root,
@@ -190,13 +196,11 @@ Result<std::uint64_t> StreamCommunicator::begin(std::unique_ptr<Operation> opera
   return number;
 }
 
-template <class Op>
-Result<std::unique_ptr<Op>> StreamCommunicator::finish_oldest(Deadline deadline) {
+Result<std::unique_ptr<Operation>> StreamCommunicator::finish_oldest(CallKind kind, Deadline deadline) {
   TFD_TRY(check_usable());
-  for (std::uint64_t number = first_; number < next_; ++number) {
-    if (dynamic_cast<const Op*>(begun(number).operation.get()) == nullptr) continue;
-    return std::unique_ptr<Op>(static_cast<Op*>(TFD_TRY(finish(number, deadline)).release()));
-  }
+  for (std::uint64_t number = first_; number < next_; ++number)
+    if (const auto& operation = begun(number).operation; operation != nullptr && operation->call().kind == kind)
+      return finish(number, deadline);
   return fail(Code::kFailedPrecondition, "nothing that could be waited for has begun");
 }
 

@@ -82,8 +82,7 @@ class StreamCommunicator : public Communicator {
   /// Returns the collective's number.
   Result<std::uint64_t> begin(std::unique_ptr<Operation> operation) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> finish(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
-  template <class Op>
-  Result<std::unique_ptr<Op>> finish_oldest(Deadline deadline) TFD_REQUIRES(driving_);
+  Result<std::unique_ptr<Operation>> finish_oldest(CallKind kind, Deadline deadline) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> make_sum(const Reduction& what, const SumLayout& layout,
                                               std::span<const tensor::SumPart> parts, std::byte* out) const;
   Result<std::unique_ptr<Operation>> make_gather(Call call, std::string_view own, std::size_t most) const;
@@ -123,6 +122,7 @@ class StreamCommunicator : public Communicator {
   }
 
   const bool shares_processors_;                      // the members of this host are more than it has
+  const int per_host_;                                // members_of_each_host()
   Mutex driving_;                                     // held by the thread that moves bytes
   std::vector<Peer> peers_ TFD_GUARDED_BY(driving_);  // the others, from the next rank on
   std::deque<Begun> begun_ TFD_GUARDED_BY(driving_);  // first_ to next_ - 1; without an operation, once it was taken

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "group.hpp"
+#include "host_sum_operation.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 namespace tfd::collective {
@@ -152,7 +153,34 @@ TEST_CASE("sums: shared memory gives the same bits") {
 
 TEST_CASE("sums: memory within hosts and TCP between them give the same bits") {
   check_sums(3, EngineKind::kAuto, false, {"a", "b", "a"});
+  check_sums(4, EngineKind::kAuto, true, {"a", "b", "b", "a"});
+}
+
+TEST_CASE("sums: added up within hosts first, they have the same bits") {
   check_sums(4, EngineKind::kAuto, true, {"a", "a", "b", "b"});
+  check_sums(6, EngineKind::kTcp, false, {"a", "a", "b", "b", "c", "c"});
+  check_sums(6, EngineKind::kAuto, false, {"a", "a", "a", "b", "b", "b"});
+}
+
+TEST_CASE("sums: within hosts first, the network carries a tensor twice for each host, however many members it has") {
+  constexpr std::int64_t kElements = 18 * 64 * 100;
+  for (const int per_host : {2, 3}) {
+    const int hosts = 3, count = hosts * per_host;
+    SumLayout layout{count, {}, {}};
+    for (int i = 0; i < count; ++i) layout.shares.push_back({i, 1});
+    const Tensor own = Tensor::zeros(DType::kF32, {kElements});
+    std::size_t sent = 0;
+    for (int rank = 0; rank < per_host; ++rank) {  // of the first host
+      const std::vector<SumPart> parts{{.leaves = {rank, 1}, .data = own.data(), .dtype = DType::kF32}};
+      Tensor out = Tensor::uninitialized(DType::kF32, {kElements});
+      const HostSumOperation sum({.spec = own.spec(), .replicas = count}, "", rank, count, per_host, layout, parts,
+                                 out.mutable_data());
+      for (int peer = per_host; peer < count; ++peer) sent += sum.bytes_to(peer);
+    }
+    // The parts of three members are a tree's (0 + 1) and 2, and (0 + 1 + 2) isn't a subtree of six leaves.
+    const std::size_t parts_of_host = per_host == 2 ? 1 : 2;
+    CHECK(sent == own.byte_size() * 2 / 3 * (parts_of_host + 1));
+  }
 }
 
 TEST_CASE("sums: large ones move in slices and tiles, in place and not") {
