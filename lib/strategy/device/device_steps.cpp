@@ -53,12 +53,13 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const bool fuses = has_device_each() && is_fused(options_.way, program_, replicas, platform);
   if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
+  changed_bytes_ = bytes_of_changes();
   layout_options_ = {.platform = platform,
                      .replicas = replicas,
                      .logical_devices = options_.logical_devices,
                      .keeps_more_copies = options_.tensorflow_workers > 0,
                      .fuses = fuses,
-                     .shows_changes = exchange_->begins_early() && engine_->shows_values() &&
+                     .shows_changes = exchange_->begins_early(changed_bytes_) && engine_->shows_values() &&
                                       options_.tensorflow_workers == 0 && !program_.clips_replicas &&
                                       function_.modules.front().is_text};
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
@@ -74,6 +75,15 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   if (has_own && (options_.tensorflow_workers > 0 || !has_device_each()))
     TFD_TRY(kept_.put(program_, layout_, state_.front(), replicas));
   return {};
+}
+
+std::int64_t DeviceSteps::bytes_of_changes() const {
+  std::int64_t out = 0;
+  for (const auto& output : function_.outputs)
+    if (const auto* variable = changes_variable(output.kind) ? program_.find_variable(output.name) : nullptr)
+      out += tensor::element_count(variable->spec.shape) *
+             static_cast<std::int64_t>(tensor::dtype_size(variable->spec.dtype));
+  return out;
 }
 
 void DeviceSteps::forget_programs() {

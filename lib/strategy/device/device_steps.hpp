@@ -173,6 +173,7 @@ class DeviceSteps {
   /// All that is summed, in the order in which the function computes it; the same in all processes.
   std::vector<Piece> pieces() const;
   /// Null: sums don't begin before all is computed.
+  std::int64_t bytes_of_changes() const;
   std::unique_ptr<EarlySums> make_early_sums(std::int64_t number) const;
   tensor::TensorSpec spec_of(const Piece& piece) const;
   Result<step::ReplicaSum> sum_of(const Piece& piece, const step::ReplicaWeights& weights) const;
@@ -203,6 +204,7 @@ class DeviceSteps {
   const std::unique_ptr<step::ReplicaExchange> own_exchange_;  // null: the exchange is the caller's
   step::ReplicaExchange* exchange_;                            // borrowed
   LayoutOptions layout_options_;
+  std::int64_t changed_bytes_ = 0;  // of all variables that a step changes
   DeviceLayout layout_;
   step::ReplicaCopies copies_;
   std::optional<variable::VariableState> loss_scale_;   // a dynamic loss scale, on the host since every step reads it

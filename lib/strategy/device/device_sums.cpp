@@ -59,7 +59,7 @@ std::vector<DeviceSteps::Piece> DeviceSteps::pieces() const {
 }
 
 std::unique_ptr<EarlySums> DeviceSteps::make_early_sums(std::int64_t number) const {
-  if (!layout_options_.shows_changes || !exchange_->begins_early() || !kept_.empty()) return nullptr;
+  if (!layout_options_.shows_changes || !exchange_->begins_early(changed_bytes_) || !kept_.empty()) return nullptr;
   std::vector<EarlySums::What> sums;
   for (const Piece& piece : pieces_) {
     EarlySums::What& what = sums.emplace_back();

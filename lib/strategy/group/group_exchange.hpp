@@ -94,7 +94,10 @@ class GroupExchange final : public step::ReplicaExchange {
   void begin_step(const Notices& notices);
   Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
-  bool begins_early() const override { return !communicator_.shares_memory() && communicator_.size() > 1; }
+  /// What fits into a bucket is sent at once, after the last of it.
+  bool begins_early(std::int64_t bytes) const override {
+    return !communicator_.shares_memory() && communicator_.size() > 1 && bucket_bytes_ > 0 && bytes > bucket_bytes_;
+  }
   std::int64_t bucket_bytes() const override { return bucket_bytes_; }
   std::optional<step::ReplicaWeights> find_weights() override;
   void begin(std::int64_t step, step::ReplicaSum sum) override;

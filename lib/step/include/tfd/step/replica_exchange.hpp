@@ -64,8 +64,8 @@ class ReplicaExchange {
   virtual Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<ReplicaSum> sums) = 0;
 
   // The next ones are for a step whose values aren't all computed yet; any thread may call them, one at a time.
-  /// True if sums wait for a network, so that it pays to begin them early.
-  virtual bool begins_early() const { return false; }
+  /// True if it pays to begin sums early, of so many bytes in all: they wait for a network, one after the other.
+  virtual bool begins_early(std::int64_t /*bytes*/) const { return false; }
   /// Bytes of which a sum is made of several small values, the same in all processes; 0: of any number of them.
   virtual std::int64_t bucket_bytes() const { return 0; }
   /// The step's weights, if they are known by now, and the step is sure to be made. Doesn't wait.
