@@ -65,7 +65,7 @@ CommandProcess::~CommandProcess() {
 }
 
 bool CommandProcess::has_ended(Deadline deadline) const {
-  pollfd ended{child_->pidfd(), POLLIN, 0};
+  pollfd ended{child_->end_fd(), POLLIN, 0};
   int ready = 0;
   do {
     ready = ::poll(&ended, 1, deadline.poll_ms());
@@ -164,7 +164,7 @@ Result<std::string> CommandProcess::read_output(std::size_t most) {
 Result<std::string> CommandProcess::end_of_output(Deadline deadline) {
   in_.reset();  // it can't answer further lines
   while (!has_ended(Deadline::after(Duration::zero()))) {
-    pollfd fds[] = {{child_->pidfd(), POLLIN, 0},
+    pollfd fds[] = {{child_->end_fd(), POLLIN, 0},
                     {err_.get(), POLLIN, 0},
                     {fd_of(stop_), POLLIN, 0},
                     {fd_of(other_stop_), POLLIN, 0}};

@@ -59,7 +59,7 @@ Supervisor::~Supervisor() {
   loop_.cancel(kill_timer_);
   for (const auto& task : tasks_) {
     loop_.cancel(task->timer);
-    if (task->child) loop_.forget(task->child->pidfd());
+    if (task->child) loop_.forget(task->child->end_fd());
     close_pipes(*task);
   }
 }
@@ -86,7 +86,7 @@ Result<void> Supervisor::start_task(Task& task) {
   task.readiness.emplace(std::move(readiness.read));
 
   Task* const it = &task;  // lives as long as this supervisor, which forgets all watches first
-  loop_.watch(task.child->pidfd(), POLLIN, [this, it](short) { on_exit(*it); });
+  loop_.watch(task.child->end_fd(), POLLIN, [this, it](short) { on_exit(*it); });
   loop_.watch(task.output->fd(), POLLIN, [this, it](short) { read_pipes(*it); });
   loop_.watch(task.readiness->fd(), POLLIN, [this, it](short) { read_pipes(*it); });
   task.timer = loop_.at(task.started + options_.ready_timeout, [this, it] { on_late(*it); });
@@ -130,7 +130,7 @@ void Supervisor::on_exit(Task& task) {
   if (!status) return;
   read_pipes(task);  // its last lines come before messages about it
   const bool was_ready = std::exchange(task.ready, false);
-  loop_.forget(task.child->pidfd());
+  loop_.forget(task.child->end_fd());
   loop_.cancel(task.timer);
   close_pipes(task);
   task.child.reset();

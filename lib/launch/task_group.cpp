@@ -81,7 +81,7 @@ TaskGroup::~TaskGroup() {
   cancel_replacements();
   if (standing_changes_) loop_.forget(standing_changes_.get());
   for (const auto& task : tasks_)
-    if (task->child) loop_.forget(task->child->pidfd());
+    if (task->child) loop_.forget(task->child->end_fd());
 }
 
 Result<void> TaskGroup::start() {
@@ -128,14 +128,14 @@ Result<void> TaskGroup::start_task(Task& task) {
   task.has_failed = false;
   ++task.starts;
   options_.log.info("{}: process {}", task.name, task.pid);
-  loop_.watch(task.child->pidfd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
+  loop_.watch(task.child->end_fd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
   return {};
 }
 
 void TaskGroup::on_exit(Task& task) {
   const auto status = task.child->poll();
   if (!status) return;
-  loop_.forget(task.child->pidfd());
+  loop_.forget(task.child->end_fd());
   relay_.task_ended(task.name);  // its last lines come before ours about it
   task.child.reset();
   options_.log.info("{} {}", task.name, describe_end(*status));
@@ -429,7 +429,7 @@ void TaskGroup::leave_behind() {
     say_(fmt::format("{}: process {} (state {}) can't be killed and is left behind", task->name, task->pid,
                      state_of(task->pid)));
     if (task->child) {
-      loop_.forget(task->child->pidfd());
+      loop_.forget(task->child->end_fd());
       // Left, not destroyed: ~Child would wait for it.
       [[maybe_unused]] const auto* left = std::make_unique<process::Child>(std::move(*task->child)).release();
     }

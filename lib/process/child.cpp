@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "child_watch.hpp"
 #include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/fd.hpp"
@@ -245,19 +246,18 @@ Result<Child> Child::start(const ChildOptions& options) {
     child.pid_ = -1;
     return fail(start_error(failure, options));
   }
-  child.pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, child.pid_, 0U));
-  if (child.pidfd_ < 0) return fail_errno(errno, "cannot watch a child process");  // ~Child ends it
+  child.ended_ = TFD_TRY(watch_child(child.pid_));  // ~Child ends it where that fails
   return child;
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::exchange(other.pidfd_, -1)), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)), ended_(std::move(other.ended_)), status_(other.status_) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this == &other) return *this;
   end();
   pid_ = std::exchange(other.pid_, -1);
-  pidfd_ = std::exchange(other.pidfd_, -1);
+  ended_ = std::move(other.ended_);
   status_ = other.status_;
   return *this;
 }
@@ -270,7 +270,6 @@ void Child::end() {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  if (pidfd_ >= 0) ::close(pidfd_);
 }
 
 void Child::signal(int number) const {
@@ -299,7 +298,7 @@ Result<ExitStatus> Child::wait(Deadline deadline) {
     if (const auto status = poll()) return *status;
     if (deadline.expired()) return fail(Code::kDeadlineExceeded, "process {} is still running", pid_);
     struct pollfd ended {
-      pidfd_, POLLIN, 0
+      ended_.get(), POLLIN, 0
     };
     if (::poll(&ended, 1, deadline.poll_ms()) < 0 && errno != EINTR)
       return fail_errno(errno, "cannot wait for a child");

@@ -133,7 +133,7 @@ class HostsSession {
     one.code.reset();
     one.since = Clock::now();
     write(one, preamble_);
-    loop_.watch(one.child->pidfd(), POLLIN, [this, at](short) { on_exit(at); });
+    loop_.watch(one.child->end_fd(), POLLIN, [this, at](short) { on_exit(at); });
     return {};
   }
 
@@ -166,7 +166,7 @@ class HostsSession {
     Running& one = running_[at];
     const auto status = one.child->poll();
     if (!status) return;
-    loop_.forget(one.child->pidfd());
+    loop_.forget(one.child->end_fd());
     one.child.reset();
     one.input.reset();
     one.code = status->signal == 0 ? status->code : kNoConnection;  // ssh itself was killed

@@ -94,10 +94,10 @@ Result<void> Session::start_command() {
     return {};
   }
   command_ = std::move(*started);
-  loop_.watch(command_->pidfd(), POLLIN, [this](short) {
+  loop_.watch(command_->end_fd(), POLLIN, [this](short) {
     const auto status = command_->poll();
     if (!status) return;
-    loop_.forget(command_->pidfd());
+    loop_.forget(command_->end_fd());
     command_.reset();
     stop({.code = status->code});
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <ctime>
+#include <thread>
 
 #include "curl_library.hpp"
 #include "tfd/base/text.hpp"
@@ -121,10 +122,12 @@ class CurlFetcher final : public Fetcher {
   Result<Response> ask(const Request& request, const Target& target, Duration idle, const ChunkSink* sink,
                        Deadline deadline);
   Result<bool> step(Transfer& transfer, Duration idle, const ChunkSink* sink, Deadline deadline);
+  CURLMcode wait(int most_ms);
   void read_messages();
 
   Environment env_;
   std::optional<Curl> curl_;
+  http::PemFiles files_;
   CURLM* multi_ = nullptr;  // keeps connections for the next request
 };
 
@@ -182,7 +185,7 @@ Result<Response> CurlFetcher::ask(const Request& request, const Target& target, 
   if (proxy.empty()) proxy = http::find_proxy(env_, target.scheme, target.host, target.port);
   TFD_TRY(http::check_proxy(*curl_, proxy));
   if (has_secret(request, target, proxy)) TFD_TRY(process::forbid_core_dumps());
-  Transfer transfer(*curl_, request, target, proxy, sink != nullptr);
+  Transfer transfer(*curl_, files_, request, target, proxy, sink != nullptr);
   TFD_TRY(transfer.prepare(env_.get("SSL_CERT_FILE")));
   curl_->multi_add_handle(multi_, transfer.easy());
   Result<bool> more = true;
@@ -225,10 +228,22 @@ Result<bool> CurlFetcher::step(Transfer& transfer, Duration idle, const ChunkSin
   }
   constexpr int kLongest = 60'000;  // libcurl shortens it to what its own timers need
   const int wait_ms = wake.poll_ms();
-  const CURLMcode code =
-      curl_->multi_poll(multi_, nullptr, 0, wait_ms < 0 ? kLongest : std::min(wait_ms, kLongest), nullptr);
+  const CURLMcode code = wait(wait_ms < 0 ? kLongest : std::min(wait_ms, kLongest));
   if (code != CURLM_OK) return fail(Code::kSystem, "libcurl: {}", curl_->multi_strerror(code));
   return true;
+}
+
+/// Waits until libcurl can do something, at most so long.
+CURLMcode CurlFetcher::wait(int most_ms) {
+  if (curl_->multi_poll != nullptr) return curl_->multi_poll(multi_, nullptr, 0, most_ms, nullptr);
+  // The older one returns at once while there is nothing to wait for, as when a name is looked up.
+  constexpr int kShort = 20;
+  int ready = 0;
+  const auto began = Clock::now();
+  const CURLMcode code = curl_->multi_wait(multi_, nullptr, 0, most_ms, &ready);
+  if (code == CURLM_OK && ready == 0 && Clock::now() - began < std::chrono::milliseconds(1))
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(most_ms, kShort)));
+  return code;
 }
 
 /// Takes note of all transfers that have ended, not only of the one waited for: a sink may have started another one.

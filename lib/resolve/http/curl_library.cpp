@@ -7,8 +7,7 @@ namespace tfd::resolve::http {
 namespace {
 
 constexpr const char* kLibrary = "libcurl.so.4";
-constexpr unsigned kOldest = 0x074d00;  // 7.77.0: CURLOPT_CAINFO_BLOB
-constexpr const char* kHint = "install libcurl 7.77 or newer (Debian: libcurl4, Fedora: libcurl)";
+constexpr const char* kHint = "install libcurl 7.62 or newer (Debian: libcurl4, Fedora: libcurl)";
 
 template <class Function>
 bool bind(void* library, const char* name, Function& function) {
@@ -24,7 +23,7 @@ bool bind_all(void* library, Curl& curl) {
          bind(library, "curl_easy_strerror", curl.easy_strerror) && bind(library, "curl_multi_init", curl.multi_init) &&
          bind(library, "curl_multi_add_handle", curl.multi_add_handle) &&
          bind(library, "curl_multi_remove_handle", curl.multi_remove_handle) &&
-         bind(library, "curl_multi_perform", curl.multi_perform) && bind(library, "curl_multi_poll", curl.multi_poll) &&
+         bind(library, "curl_multi_perform", curl.multi_perform) && bind(library, "curl_multi_wait", curl.multi_wait) &&
          bind(library, "curl_multi_info_read", curl.multi_info_read) &&
          bind(library, "curl_multi_cleanup", curl.multi_cleanup) &&
          bind(library, "curl_multi_strerror", curl.multi_strerror) &&
@@ -41,11 +40,9 @@ Result<Curl> load_curl() {
   if (library == nullptr) return fail(Code::kUnimplemented, "cannot load {}, which requests need: {}", kLibrary, kHint);
   Curl curl{};
   if (!bind_all(library, curl)) return fail(Code::kUnimplemented, "{} is too old: {}", kLibrary, kHint);
-  const curl_version_info_data* const version = curl.version_info(CURLVERSION_NOW);
-  if (version->version_num < kOldest)
-    return fail(Code::kUnimplemented, "libcurl {} is too old: {}", version->version, kHint);
+  bind(library, "curl_multi_poll", curl.multi_poll);
   if (curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-    return fail(Code::kSystem, "libcurl {} can't be initialized", version->version);
+    return fail(Code::kSystem, "libcurl {} can't be initialized", curl.version_info(CURLVERSION_NOW)->version);
   return curl;
 }
 

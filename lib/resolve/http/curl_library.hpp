@@ -21,7 +21,8 @@ struct Curl {
   decltype(&::curl_multi_add_handle) multi_add_handle;
   decltype(&::curl_multi_remove_handle) multi_remove_handle;
   decltype(&::curl_multi_perform) multi_perform;
-  decltype(&::curl_multi_poll) multi_poll;
+  decltype(&::curl_multi_wait) multi_wait;
+  decltype(&::curl_multi_poll) multi_poll;  // of 7.66; else null
   decltype(&::curl_multi_info_read) multi_info_read;
   decltype(&::curl_multi_cleanup) multi_cleanup;
   decltype(&::curl_multi_strerror) multi_strerror;
@@ -34,8 +35,8 @@ struct Curl {
   decltype(&::curl_free) free;
 };
 
-/// Loads libcurl.so.4, which is never unloaded. kUnimplemented where it isn't there or is older than 7.77 (certificates
-/// in memory): the message says what to install.
+/// Loads libcurl.so.4, which is never unloaded. kUnimplemented where it isn't there or is older than 7.62 (its parser
+/// of URLs): the message says what to install.
 Result<Curl> load_curl();
 
 }  // namespace tfd::resolve::http

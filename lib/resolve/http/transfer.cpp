@@ -2,11 +2,14 @@
 #include "transfer.hpp"
 
 #include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
 
+#include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 #include "url.hpp"
 
@@ -38,14 +41,24 @@ void free_wiped(const Curl& curl, curl_slist* list) {
   curl.slist_free_all(list);
 }
 
-curl_blob borrowed_blob(const std::string& text) {
-  return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_COPY};
-}
-
 }  // namespace
 
-Transfer::Transfer(const Curl& curl, const Request& request, const Target& target, std::string proxy, bool is_stream)
+std::string PemFiles::path_of(const std::string& pem) {
+  Sha256 digest;
+  digest.add(pem);
+  process::Fd& file = files_[digest.digest()];
+  if (!file) {
+    process::Fd fresh(::memfd_create("tfd-pem", MFD_CLOEXEC));
+    if (!fresh || ::write(fresh.get(), pem.data(), pem.size()) != static_cast<ssize_t>(pem.size())) return {};
+    file = std::move(fresh);
+  }
+  return fmt::format("/proc/self/fd/{}", file.get());
+}
+
+Transfer::Transfer(const Curl& curl, PemFiles& files, const Request& request, const Target& target, std::string proxy,
+                   bool is_stream)
     : curl_(curl),
+      files_(files),
       request_(request),
       target_(target),
       proxy_(std::move(proxy)),
@@ -152,23 +165,29 @@ Result<void> Transfer::prepare_tls(const std::string& authorities) {
   if (!request_.tls || target_.scheme != "https") return {};
   const Tls& tls = *request_.tls;
   bool done = set(CURLOPT_SSL_VERIFYPEER, tls.verify ? 1L : 0L) && set(CURLOPT_SSL_VERIFYHOST, tls.verify ? 2L : 0L);
-  const auto set_blob = [&](CURLoption option, const std::string& pem) {
-    curl_blob blob = borrowed_blob(pem);
-    return set(option, &blob);
-  };
   if (tls.ca_pem && tls.verify) {
     // An empty list would mean libcurl's own.
     if (tls.ca_pem->find("-----BEGIN") == std::string::npos)
       return fail(Code::kInvalidArgument, "the certificate authority is not PEM");
-    done = done && set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)) && set_blob(CURLOPT_CAINFO_BLOB, *tls.ca_pem);
+    done = done && set(CURLOPT_CAPATH, static_cast<const char*>(nullptr)) &&
+           set_pem(CURLOPT_CAINFO_BLOB, CURLOPT_CAINFO, *tls.ca_pem);
   }
   if (!tls.client_certificate_pem.empty())
-    done = done && set(CURLOPT_SSLCERTTYPE, "PEM") && set_blob(CURLOPT_SSLCERT_BLOB, tls.client_certificate_pem);
+    done = done && set(CURLOPT_SSLCERTTYPE, "PEM") &&
+           set_pem(CURLOPT_SSLCERT_BLOB, CURLOPT_SSLCERT, tls.client_certificate_pem);
   if (!tls.client_key_pem.empty())
-    done = done && set(CURLOPT_SSLKEYTYPE, "PEM") && set_blob(CURLOPT_SSLKEY_BLOB, tls.client_key_pem.reveal());
+    done = done && set(CURLOPT_SSLKEYTYPE, "PEM") &&
+           set_pem(CURLOPT_SSLKEY_BLOB, CURLOPT_SSLKEY, tls.client_key_pem.reveal());
   if (!done)
     return fail(Code::kUnimplemented, "this libcurl can't take certificates from memory: one with OpenSSL can");
   return {};
+}
+
+bool Transfer::set_pem(CURLoption blob_option, CURLoption file_option, const std::string& pem) {
+  curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_COPY};
+  if (set(blob_option, &blob)) return true;
+  const std::string path = files_.path_of(pem);
+  return !path.empty() && set(file_option, path.c_str());
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t size, std::size_t count, void* self) {

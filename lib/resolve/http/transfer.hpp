@@ -3,10 +3,12 @@
 //
 // One request and its answer, without redirects, in libcurl's terms; parsed URLs. Thread rule: one thread.
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "curl_library.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/resolve/fetcher.hpp"
 
 namespace tfd::resolve::http {
@@ -33,10 +35,23 @@ Result<Target> parse_target(const Curl& curl, const std::string& url, const Targ
 /// kInvalidArgument without naming user or password; empty for none. What CURLOPT_PROXY takes.
 Result<void> check_proxy(const Curl& curl, const std::string& proxy);
 
+/// Certificates and keys never lie on a disk: a libcurl that can't take them from memory (older than 7.71 or 7.77)
+/// reads them from files that are memory. They stay until the end, and the same contents have the same path: by paths
+/// libcurl knows what it may share.
+class PemFiles {
+ public:
+  /// Empty: the system gives no memory.
+  std::string path_of(const std::string& pem);
+
+ private:
+  std::map<std::array<std::byte, 32>, process::Fd> files_;  // by digest
+};
+
 class Transfer {
  public:
   /// Everything given is borrowed until the end. `proxy`: empty for none; `authorities`: a file, empty: libcurl's own.
-  Transfer(const Curl& curl, const Request& request, const Target& target, std::string proxy, bool is_stream);
+  Transfer(const Curl& curl, PemFiles& files, const Request& request, const Target& target, std::string proxy,
+           bool is_stream);
   ~Transfer();
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
@@ -66,11 +81,13 @@ class Transfer {
   bool set(CURLoption option, Value value) {
     return curl_.easy_setopt(easy_, option, value) == CURLE_OK;
   }
+  bool set_pem(CURLoption blob_option, CURLoption file_option, const std::string& pem);
   bool add_line(curl_slist*& list, const std::string& line);
   std::string detail(CURLcode code) const;
   long os_error() const;
 
   const Curl& curl_;
+  PemFiles& files_;
   const Request& request_;
   const Target& target_;
   std::string proxy_;

@@ -284,7 +284,7 @@ Result<void> CommandRunner::start(Session& session, Waiting& waiting) {
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
     loop_.watch(fd, POLLIN, [this, id, is_error](short) { read(id, is_error); });
   }
-  loop_.watch(job.child.pidfd(), POLLIN, [this, id](short) { finish(id); });
+  loop_.watch(job.child.end_fd(), POLLIN, [this, id](short) { finish(id); });
   if (waiting.command.timeout > Duration::zero())
     job.timers.push_back(
         loop_.at(started + std::chrono::duration_cast<Clock::duration>(waiting.command.timeout), [this, id] {
@@ -323,7 +323,7 @@ void CommandRunner::finish(JobId id) {
   // Kill leftovers of the group before the leader is reaped: until then the number can't be reused.
   ::kill(-job->child.pid(), SIGKILL);
   guard_->remove(job->child.pid());
-  loop_.forget(job->child.pidfd());
+  loop_.forget(job->child.end_fd());
   for (process::Fd* fd : {&job->out, &job->err}) {
     if (!*fd) continue;
     process::read_available(fd->get(), fd == &job->out ? job->output : job->errors, kMostOutput);

@@ -189,13 +189,13 @@ TEST_CASE("child: it leads a process group of its own, or stays in ours") {
   CHECK(::getpgid(ours.pid()) == ::getpgrp());
 }
 
-TEST_CASE("child: poll and wait, and the pidfd says when") {
+TEST_CASE("child: poll and wait, and end_fd() says when") {
   auto child = Child::start(shell("exec sleep 60")).value();
   CHECK(child.running());
   CHECK(!child.poll());
   CHECK(child.wait(Deadline::after(1ms)).error().code == Code::kDeadlineExceeded);
   child.signal(SIGTERM);
-  pollfd ended{child.pidfd(), POLLIN, 0};
+  pollfd ended{child.end_fd(), POLLIN, 0};
   CHECK(::poll(&ended, 1, 30000) == 1);
   CHECK(child.poll() == ExitStatus{143, 15});
   CHECK(child.poll() == ExitStatus{143, 15});

@@ -20,6 +20,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/process/fd.hpp"
 
 namespace tfd::process {
 
@@ -56,7 +57,7 @@ class Child {
   ~Child();  // SIGKILL and reap, if it still runs
 
   pid_t pid() const { return pid_; }
-  int pidfd() const { return pidfd_; }  // readable once it has ended
+  int end_fd() const { return ended_.get(); }  // readable once it has ended: for poll()
   bool running() const { return pid_ > 0 && !status_; }
   void signal(int number) const;  // harmless after the end
   /// nullopt while it runs; reaps at the first call after the end.
@@ -68,7 +69,7 @@ class Child {
   Child() = default;
   void end();
   pid_t pid_ = -1;
-  int pidfd_ = -1;
+  Fd ended_;
   std::optional<ExitStatus> status_;
 };
 
