@@ -13,7 +13,7 @@ namespace {
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
-/// Who has which replicas, hosts taken as members.
+/// The layout as if each host were one member.
 SumLayout of_hosts(const SumLayout& layout, int per_host) {
   SumLayout out{.replicas = layout.replicas, .shares = {}, .has_value = layout.has_value};
   for (std::size_t first = 0; first < layout.shares.size(); first += index(per_host)) {

@@ -111,7 +111,7 @@ teardown() { run_teardown; }
   run -64 --separate-stderr tfd-run program.json --strategy mirrored --jobs ps=1,worker=1 </dev/null
   [[ $stderr == *"--strategy mirrored runs in this process: it takes no --cluster, --jobs or --task"* ]]
   run -78 --separate-stderr timeout 60 tfd-run program.json --devices gpu:0 </dev/null
-  [[ $stderr == *"is for cpu, not for gpu: TFD_PJRT_PLUGIN names another one"* ]]
+  [[ $stderr == *"is for cpu, not for gpu: set TFD_PJRT_PLUGIN to cuda12, cuda13 or a path"* ]]
   run -0 --separate-stderr timeout 60 tfd-run program.json --devices cpu:3,cpu:1 </dev/null
   jq -es '.[0].devices == ["cpu:3", "cpu:1"] and .[0].replicas == 2' <<<"$output"
 }

@@ -6,14 +6,14 @@
 load ../cli/coordinate
 load common
 
-# Once for all tests: the installation lies below $DESTDIR, and is looked at there as pkg-config's sysroot.
+# Once for all tests: the installation lies below $DESTDIR, elsewhere than it was configured for: tfd.pc goes by where it lies.
 setup_file() {
   export ROOT=$BATS_FILE_TMPDIR/root
   DESTDIR=$ROOT meson install -C "$TFD_BUILD" --no-rebuild --quiet --tags devel
   PREFIX=$(option prefix)
   PKG_CONFIG_PATH=$ROOT$PREFIX/$(option libdir)/pkgconfig
   INCLUDE=$ROOT$PREFIX/$(option includedir)
-  export PREFIX INCLUDE PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$ROOT
+  export PREFIX INCLUDE PKG_CONFIG_PATH
 }
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
@@ -58,6 +58,7 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
 @test "library: tfd.pc says this version, and names packages that are there" {
   [ "$(pkg-config --modversion tfd)" = "$(jq -r .version "$TFD_BUILD/meson-info/intro-projectinfo.json")" ]
   pkg-config --exists --print-errors tfd
+  [ "$(realpath "$(pkg-config --variable=includedir tfd)")" = "$INCLUDE" ]
 }
 
 @test "library: examples/library by pkg-config, as its page says, fetches 3 from a cluster" {

@@ -124,8 +124,10 @@ class Engine {
   virtual std::optional<DeviceMemory> memory(int /*device*/) const { return std::nullopt; }
 };
 
-/// Finds the plug-in: TFD_PJRT_PLUGIN, else the one that this build was configured with. kFailedPrecondition with a
-/// hint when there is none.
+/// Finds the plug-in: TFD_PJRT_PLUGIN, a path, or one of cpu, cuda12, cuda13 and tpu, which are looked for beside this
+/// executable (../lib/tfd/pjrt-NAME.so), then in the site-packages of its environment and of the active one; without it
+/// the CPU's beside this executable, else the one that this build was configured with. kFailedPrecondition with a hint
+/// when there is none.
 Result<std::string> find_plugin(const Environment& env);
 /// TFD_CACHE_DIR (set but empty: no cache), else XDG_CACHE_HOME/tfd, else HOME/.cache/tfd; empty if none of them is
 /// set.
