@@ -8,6 +8,7 @@
 
 #include "coordinate/by_role.hpp"
 #include "key_option.hpp"
+#include "main.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
@@ -249,7 +250,7 @@ Result<int> run(const Asked& a, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_coordinate)(int argc, char** argv) {
   Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-coordinate",

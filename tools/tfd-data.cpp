@@ -5,6 +5,7 @@
 
 #include "data/report.hpp"
 #include "data/subject.hpp"
+#include "main.hpp"
 #include "plugin_options.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -229,7 +230,7 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_data)(int argc, char** argv) {
   keep_plugins_quiet();
   Asked asked;
   return cli::run_tool(

@@ -18,6 +18,7 @@
 #include "exec/session.hpp"
 #include "exec/template.hpp"
 #include "key_option.hpp"
+#include "main.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
@@ -259,7 +260,7 @@ Result<int> run(const Asked& a, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_exec)(int argc, char** argv) {
   Asked asked;
   return cli::run_tool(
       {.name = "tfd-exec",

@@ -12,6 +12,7 @@
 #include "launch/hosts.hpp"
 #include "launch/joint.hpp"
 #include "launch/session.hpp"
+#include "main.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -306,7 +307,7 @@ Result<int> run(Asked asked, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_launch)(int argc, char** argv) {
   Asked asked;
   return cli::run_tool(
       {.name = "tfd-launch",

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "main.hpp"
 #include "resolve/devices.hpp"
 #include "resolve/kinds.hpp"
 #include "resolve/print.hpp"
@@ -57,7 +58,7 @@ bool will_be_evaluated(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_resolve)(int argc, char** argv) {
   Asked asked;
   const int code = cli::run_tool(
       {.name = "tfd-resolve",

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "key_option.hpp"
+#include "main.hpp"
 #include "plugin_options.hpp"
 #include "run/asked.hpp"
 #include "run/predictions.hpp"
@@ -345,7 +346,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_run)(int argc, char** argv) {
   tfd::run::Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-run",

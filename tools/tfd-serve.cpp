@@ -8,6 +8,7 @@
 
 #include "cluster_option.hpp"
 #include "key_option.hpp"
+#include "main.hpp"
 #include "serve/detach.hpp"
 #include "serve/keys.hpp"
 #include "serve/session.hpp"
@@ -301,7 +302,7 @@ Result<int> run(const Asked& asked, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_serve)(int argc, char** argv) {
   Asked asked;
   return cli::run_tool(
       {.name = "tfd-serve",

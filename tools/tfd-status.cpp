@@ -6,6 +6,7 @@
 
 #include "cluster_option.hpp"
 #include "key_option.hpp"
+#include "main.hpp"
 #include "status/ask.hpp"
 #include "status/report.hpp"
 #include "status/spec_file.hpp"
@@ -143,7 +144,7 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd_status)(int argc, char** argv) {
   Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-status",

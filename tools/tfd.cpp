@@ -12,6 +12,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "main.hpp"
 #include "tfd/base/descriptors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
@@ -165,7 +166,7 @@ Result<int> run(Io& io) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int TFD_MAIN(tfd)(int argc, char** argv) {
   std::string command;  // only for the table: words after the options are in Io::command
   return cli::run_tool(
       {.name = "tfd",

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-example: copies of the examples that need nothing else.
+
+load run
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+@test "example: all are listed, with what they show" {
+  run -0 --separate-stderr tfd-example
+  diff <(awk '{ print $1 }' <<<"$output") <(cd "$TFD_SOURCE/examples" && ls -d */README.md | sed 's|/.*||')
+  grep -qx 'digits  *a classifier on parameter servers' <<<"$output"
+}
+
+@test "example: each copy has all that its program reads" {
+  local name
+  for name in $(tfd-example | awk '{ print $1 }'); do
+    run -0 --separate-stderr tfd-example "$name"
+    [ -s "$output" ]
+    [ "$output" = "$name/README.md" ] || [ "$output" = "$name/program.json" ]
+    ! grep -q '"\.\./' "$output"
+  done
+  for name in mlp softmax; do
+    run -0 timeout 60 tfd-run "$name/program.json" --strategy one-device --set train.steps=2 --set train.checkpoint=null </dev/null
+  done
+}
+
+@test "example: the copy is the user's own, wherever it was installed from" {
+  mkdir -p prefix/bin prefix/share/tfd
+  cp "$TFD_BUILD/tools/tfd-example" prefix/bin
+  cp -r "$TFD_SOURCE/examples" prefix/share/tfd
+  chmod -R a-w prefix/share
+  run -0 --separate-stderr prefix/bin/tfd-example linear there/first
+  [ "$output" = there/first/program.json ]
+  [ -w there/first/program.json ] && [ -w there/first ]
+  [[ $stderr == "hint: there/first/README.md says what to try; first of all: tfd-run there/first/program.json" ]]
+}
+
+@test "example: what isn't there, or is in the way, is said" {
+  run -65 tfd-example digit
+  [ "$output" = "tfd-example: no example 'digit', did you mean 'digits'?" ]
+  mkdir mine && : >mine/file
+  run -65 tfd-example linear mine
+  [ "$output" = "tfd-example: mine is there, and not an empty directory: name another one" ]
+  run -65 tfd-example linear mine/file
+  rm mine/file
+  run -0 tfd-example linear mine
+}

@@ -1,0 +1,32 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples that come with tfd: where they lie, what they are, and a copy that is a user's own. Thread rule: free
+// functions.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::example {
+
+struct Example {
+  std::string name;
+  std::string summary;  // "a classifier on parameter servers"
+};
+
+/// The folder that has them: share/tfd/examples beside the tools, else that of the sources which this build is of.
+/// kNotFound.
+Result<std::filesystem::path> find_folder();
+
+/// By name. kSystem.
+Result<std::vector<Example>> list(const std::filesystem::path& folder);
+
+/// Copies an example to `to`, which isn't there yet or is empty. What its program reads from other examples comes
+/// along, so that it needs nothing else. Returns what to begin with: its program.json, else its README.md. kNotFound:
+/// no such example, with the nearest name; kInvalidArgument: `to` isn't empty; kSystem, kPermissionDenied.
+Result<std::filesystem::path> copy(const std::filesystem::path& folder, const std::string& name,
+                                   const std::filesystem::path& to);
+
+}  // namespace tfd::example
