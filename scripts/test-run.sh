@@ -78,7 +78,7 @@ list() { # SUITE WHAT
   case $1 in
     unit | fuzz) "list_$1" "$2" ;;
     vectors) echo vectors ;;
-    cli | fault | dist | cluster | device) list_bats "$1" "$2" ;;
+    cli | fault | dist | cluster | device | release) list_bats "$1" "$2" ;;
   esac
 }
 
@@ -128,6 +128,7 @@ limit_of() { # NAME
   case $1 in
     fuzz/*) echo $((${TFD_FUZZ_SECONDS:-60} + 180)) ;;
     device/*) echo 900 ;;  # the first time it fetches plug-ins
+    release/*) echo 2400 ;; # the first time it makes the release
     cluster/*) echo 1800 ;; # the first time it builds an API server
     *) echo $((${TFD_SANITIZED:-0} ? 1800 : 600)) ;;
   esac
@@ -287,13 +288,13 @@ for what in "$@"; do
   suite=${what%%/*} rest=${what#"$suite"}
   rest=${rest#/}
   case $suite in
-    unit | cli | fault | dist | cluster | device) ;;
+    unit | cli | fault | dist | cluster | device | release) ;;
     vectors | fuzz)
       [ -z "$CASE" ] || { say "test-run.sh: $suite has no cases to choose from" && exit 64; }
       if [ "$suite" = fuzz ]; then at_once=$CORES; elif [ -n "$rest" ]; then GOLDEN=$(realpath "$rest"); fi # fuzzers never wait
       ;;
     *)
-      say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, device, fuzz)"
+      say "test-run.sh: no suite '$suite' (unit, vectors, cli, fault, dist, cluster, device, release, fuzz)"
       exit 64
       ;;
   esac

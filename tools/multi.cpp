@@ -2,12 +2,15 @@
 //
 // All tools in one file, which links to it name: it is the tool that it is called as. They share a library, so that it
 // is little larger than the largest of them. What ./dev release ships.
+#include <sys/prctl.h>
+
 #include <array>
 #include <string_view>
 
 int tfd_main(int argc, char** argv);
 int tfd_coordinate_main(int argc, char** argv);
 int tfd_data_main(int argc, char** argv);
+int tfd_doctor_main(int argc, char** argv);
 int tfd_example_main(int argc, char** argv);
 int tfd_exec_main(int argc, char** argv);
 int tfd_launch_main(int argc, char** argv);
@@ -22,9 +25,10 @@ struct Tool {
   std::string_view name;
   int (*main)(int, char**);
 };
-constexpr std::array<Tool, 9> kTools{{
+constexpr std::array<Tool, 10> kTools{{
     {"tfd-coordinate", tfd_coordinate_main},
     {"tfd-data", tfd_data_main},
+    {"tfd-doctor", tfd_doctor_main},
     {"tfd-example", tfd_example_main},
     {"tfd-exec", tfd_exec_main},
     {"tfd-launch", tfd_launch_main},
@@ -39,6 +43,8 @@ constexpr std::array<Tool, 9> kTools{{
 int main(int argc, char** argv) {
   std::string_view name = argc > 0 ? argv[0] : "";
   name.remove_prefix(name.rfind('/') + 1);  // of all, if there is no slash: npos + 1 is 0
+  // What ps and pgrep show, which is the file's name where something else than a link was executed.
+  if (argc > 0) ::prctl(PR_SET_NAME, name.data());
   for (const Tool& tool : kTools)
     if (name == tool.name) return tool.main(argc, argv);
   return tfd_main(argc, argv);

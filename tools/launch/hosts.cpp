@@ -88,7 +88,7 @@ class HostsSession {
       if (const auto value = io_.env.find(name)) preamble.variables.set(name, *value);
     preamble_ = TFD_TRY(format_preamble(preamble));
     std::error_code error;
-    // By its name: where all tools are one file, that is what tells which one it is.
+    // Its name, since where all tools are one file, that tells which one it is.
     program_ = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "tfd-launch").string();
     if (error) return fail_errno(error.value(), "cannot read /proc/self/exe");
     directory_ = std::filesystem::current_path(error).string();

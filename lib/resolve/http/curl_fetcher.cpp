@@ -259,6 +259,10 @@ void CurlFetcher::read_messages() {
 
 }  // namespace
 
+Result<std::string> find_curl() {
+  return std::string(TFD_TRY(http::load_curl()).version_info(CURLVERSION_NOW)->version);
+}
+
 std::unique_ptr<Fetcher> make_curl_fetcher(const Environment& env) { return std::make_unique<CurlFetcher>(env); }
 
 }  // namespace tfd::resolve

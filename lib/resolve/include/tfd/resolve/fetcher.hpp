@@ -77,6 +77,8 @@ class Fetcher {
 
 /// A Fetcher by libcurl. It makes no connection and loads nothing before the first request.
 std::unique_ptr<Fetcher> make_curl_fetcher(const Environment& env);
+/// The version of the libcurl that it would load. kUnimplemented: there is none, or it is too old.
+Result<std::string> find_curl();
 
 /// Requests that may be repeated: 408, 429, 500, 502, 503, 504 and kUnavailable are tried again after `first_pause`,
 /// then twice that, up to `longest_pause`, with full jitter, no sooner than Retry-After says, at most `most_attempts`

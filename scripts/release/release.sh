@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# release.sh SOURCE CACHE: what can be installed without a compiler, into SOURCE/dist: a relocatable archive and wheels, with an SBOM
+# and SHA256SUMS. The same bytes from the same commit on the same Debian 12. ./dev release calls it.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source=$1 cache=$2 build=$1/build-release dist=$1/dist
+say() { printf '%s\n' "$*" >&2; }
+SOURCE_DATE_EPOCH=$(git -C "$source" log -1 --format=%ct)
+export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C
+
+zig=$cache/zig-0.17.1/ziglang/zig
+if [ ! -x "$zig" ]; then
+  say "fetching zig, whose linker knows old glibcs (100 MB, once)"
+  python3 -m pip download -q --require-hashes --no-deps --no-cache-dir -d "$cache/wheels" -r "$here/requirements.txt"
+  rm -rf "$cache/zig-0.17.1"
+  python3 -m zipfile -e "$cache"/wheels/ziglang-0.17.1-*.whl "$cache/zig-0.17.1"
+  chmod +x "$zig"
+fi
+archives=$cache/release-archives-$(cat "$here"/{archives.sh,shim.c,zmq_platform.hpp} | sha256sum | cut -c1-16)
+say "static libraries"
+"$here/archives.sh" "$archives"
+
+say "tools"
+[ -f "$build/build.ninja" ] || meson setup "$build" "$source" --prefix=/ --libdir=lib -Dtests=false -Drelocatable=true -Done_file=true \
+  "-Dcpp_args=-ffile-prefix-map=$build/../=,-ffile-prefix-map=$source/=" >"$cache/configure.log" 2>&1 ||
+  { tail -n 30 "$cache/configure.log" >&2; exit 1; }
+ninja -C "$build" --quiet
+
+version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
+name=tfd-$version-linux-x86_64 tree=$dist/root/tfd-$version-linux-x86_64
+rm -rf "$dist" && mkdir -p "$tree"
+DESTDIR=$tree meson install -C "$build" --no-rebuild --quiet --tags runtime,man
+"$here/link.sh" "$build" "$archives" "$zig" "$tree/bin/tfd"
+newest=$(objdump -T "$tree/bin/tfd" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+[ "$newest" = GLIBC_2.28 ] || { say "the tools need $newest, not glibc 2.28"; exit 1; }
+plugin=$(python3 "$source/subprojects/pjrt/unpack.py" "$source/scripts/pjrt-requirements.txt" | sed -n 2p)
+mkdir -p "$tree/lib/tfd" "$tree/share/doc/tfd"
+cp "$plugin" "$tree/lib/tfd/pjrt-cpu.so" && chmod 644 "$tree/lib/tfd/pjrt-cpu.so"
+cp "$source"/{LICENSE,README.md,CHANGELOG.md} "$tree/share/doc/tfd"
+"$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$dist/$name.cdx.json"
+
+say "archive and wheels"
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$dist/root" -cf - "$name" |
+  xz -T2 -6 --block-size=32MiB >"$dist/$name.tar.xz"
+"$zig" cc -target x86_64-linux-musl -Os -static -s -o "$build/called" "$here/called.c"
+"$here/wheel.py" tools --root "$tree" --version "$version" --out "$dist" --called "$build/called"
+"$here/wheel.py" plugin --root "$tree" --version "$version" --out "$dist"
+rm -rf "$dist/root"
+(cd "$dist" && sha256sum -- * >SHA256SUMS)
+(cd "$dist" && ls -l) >&2

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# What ./dev release leaves in dist/: the archive and the wheels, as an ordinary user installs them, in this system and in bare roots of
+# Debian 11 and 12 (where debootstrap is here, by root). Everything trains the digits.
+
+setup_file() {
+  export DIST=$TFD_SOURCE/dist
+  [ -e "$DIST/SHA256SUMS" ] || "$TFD_SOURCE/dev" release
+}
+setup() {
+  T=$BATS_TEST_TMPDIR
+  cd "$T"
+  ARCHIVE=$(echo "$DIST"/tfd-*-linux-x86_64.tar.xz)
+  PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -vxF "$TFD_BUILD/tools" | paste -sd:)  # nothing of the build
+}
+
+# Trains an example on three workers and two parameter servers by the tools in PATH, and alone.
+trains='set -eu
+  export HOME=$PWD TFD_CACHE_DIR=$PWD/cache
+  program=$(tfd example digits 2>/dev/null)
+  timeout 100 tfd-run "$program" --set train.steps=300 </dev/null >alone 2>alone.talk || { cat alone.talk; exit 1; }
+  rm -r digits/digits-checkpoints
+  tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | timeout 100 tfd-coordinate "$program" --set train.steps=300 >cluster 2>talk || { cat talk; exit 1; }
+  tail -qn 1 alone cluster | grep -c "\"reason\":\"done\"" | grep -qx 2
+  tfd-doctor >doctor && grep -q "^ok *plug-in .*/lib/tfd/pjrt-cpu.so$" doctor'
+
+@test "release: sums are right, and nothing of who built it is in it" {
+  (cd "$DIST" && sha256sum --check --quiet SHA256SUMS)
+  tar -xf "$ARCHIVE"
+  cd tfd-*/
+  objdump -T bin/tfd | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | grep -qx GLIBC_2.28
+  ! grep -aqF -e "$TFD_SOURCE" -e "${TFD_SETUP_CACHE:-$HOME/.cache}" bin/tfd
+  [ "$(find bin -type l | wc -l)" -ge 8 ]
+  [ -s share/man/man1/tfd-run.1 ] && [ -s share/tfd/examples/digits/program.json ] && [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
+  jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$DIST"/tfd-*.cdx.json
+}
+
+@test "release: the archive trains where it is unpacked" {
+  mkdir 'a place' && tar -xf "$ARCHIVE" -C 'a place' --strip-components=1
+  PATH="$T/a place/bin:$PATH" bash -c "$trains"
+}
+
+@test "release: the wheels install without an index, and train" {
+  python3 -m venv venv || skip "no venv here"
+  venv/bin/pip install -q --no-index --find-links "$DIST" tfdist
+  PATH=$T/venv/bin:$PATH bash -c "$trains"
+  [ -s venv/share/man/man1/tfd-run.1 ]
+  PYTHONPATH= venv/bin/python -c 'import importlib.util; assert importlib.util.find_spec("tfd_export")'
+  venv/bin/pip uninstall -qy tfdist tfdist-pjrt-cpu
+  [ -z "$(find venv -name 'tfd*' -o -name 'pjrt-cpu.so')" ]
+}
+
+# A root of another Debian, with an ordinary user in it.
+root_of() { # SUITE PACKAGES
+  [ "$(id -u)" = 0 ] || skip "making a root needs root"
+  command -v debootstrap >/dev/null || skip "no debootstrap (apt-get install debootstrap)"
+  debootstrap --variant=minbase --include="$2" "$1" root http://deb.debian.org/debian >debootstrap.log 2>&1 || { tail debootstrap.log; return 1; }
+  chroot root useradd -m somebody
+  mkdir -p root/proc root/dev root/release
+  mount --bind "$DIST" root/release
+  mount -t proc proc root/proc
+  mount --bind /dev root/dev
+}
+teardown() {
+  local at
+  for at in proc dev release; do ! mountpoint -q "root/$at" || umount "root/$at"; done
+}
+in_root() { chroot --userspec=somebody root /usr/bin/env -i HOME=/home/somebody PATH=/usr/bin:/bin bash -c "cd && $1"; }
+
+@test "release: Debian 11, where the archive is unpacked by an ordinary user" {
+  root_of bullseye xz-utils
+  in_root "tar -xf /release/$(basename "$ARCHIVE") && PATH=\$(echo \$PWD/tfd-*/bin):\$PATH && $trains"
+}
+
+@test "release: Debian 12, by pip as an ordinary user" {
+  root_of bookworm python3-venv
+  in_root "python3 -m venv own && own/bin/pip install -q --no-index --find-links /release tfdist && PATH=\$PWD/own/bin:\$PATH && $trains"
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checks.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/cpus.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/function/devices.hpp"
+#include "tfd/function/function.hpp"
+#include "tfd/resolve/fetcher.hpp"
+#include "tfd/task/key.hpp"
+
+namespace tfd::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kFewDescriptors = 4096;
+
+std::string_view name_of(State state) {
+  return state == State::kOk ? "ok" : state == State::kMissing ? "missing" : "broken";
+}
+
+/// Where PATH has a program; empty: nowhere.
+std::string find_program(const std::string& name, const Environment& env) {
+  for (const std::string& directory : split(env.get("PATH"), ':')) {
+    const std::string path = directory + "/" + name;
+    std::error_code error;
+    if (!directory.empty() && fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+Check of_error(std::string name, State state, const Error& error) {
+  const std::size_t hint = error.message.find("\nhint: ");
+  Check out{.name = std::move(name), .state = state, .text = error.message.substr(0, hint)};
+  if (hint != std::string::npos) out.hint = error.message.substr(hint + 7);
+  return out;
+}
+
+void check_plugin(const Environment& env, std::vector<Check>& out) {
+  const auto plugin = function::find_plugin(env);
+  if (!plugin) return out.push_back(of_error("plug-in", State::kBroken, plugin.error()));
+  out.push_back({.name = "plug-in", .text = *plugin});
+  const auto devices = function::list_devices(*plugin);
+  if (!devices) return out.push_back(of_error("devices", State::kBroken, devices.error()));
+  std::map<std::string, int> kinds;
+  for (const auto& device : *devices) ++kinds[device.kind];
+  std::vector<std::string> texts;
+  for (const auto& [kind, count] : kinds) texts.push_back(kind == "cpu" ? "cpu, as many as one asks for" : fmt::format("{} {}", count, kind));
+  out.push_back({.name = "devices",
+                 .text = fmt::format("{}; {} processors for this process", fmt::join(texts, ", "), usable_cpus())});
+}
+
+Check check_cache(const Environment& env) {
+  Check out{.name = "cache", .text = function::find_cache_directory(env)};
+  if (out.text.empty())
+    return {.name = "cache",
+            .state = State::kMissing,
+            .text = "none: neither HOME nor TFD_CACHE_DIR is set",
+            .hint = "without one each run compiles its programs anew"};
+  fs::path there = out.text;
+  std::error_code error;
+  while (!fs::exists(there, error) && there.has_parent_path() && there != there.parent_path())
+    there = there.parent_path();
+  if (::access(there.c_str(), W_OK) == 0) return out;
+  return {.name = "cache",
+          .state = State::kMissing,
+          .text = fmt::format("{} can't be written", there.string()),
+          .hint = "set TFD_CACHE_DIR; without a cache each run compiles its programs anew"};
+}
+
+Check check_curl() {
+  const auto version = resolve::find_curl();
+  if (version) return {.name = "libcurl", .text = *version};
+  Check out = of_error("libcurl", State::kMissing, version.error());
+  out.hint = "Kubernetes, Cloud TPU and GCE clusters are asked for through it";
+  return out;
+}
+
+Check check_key(const Environment& env) {
+  const auto found = task::find_key("", {}, env);
+  if (!found) return of_error("key", State::kBroken, found.error());
+  if (*found) return {.name = "key", .text = (*found)->path};
+  return {.name = "key",
+          .state = State::kMissing,
+          .text = "no cluster key",
+          .hint = "clusters of several hosts need one: tfd-serve --generate-key"};
+}
+
+Check check_slurm(const Environment& env) {
+  if (const std::string job = env.get("SLURM_JOB_ID"); !job.empty())
+    return {.name = "Slurm", .text = "in job " + printable(job)};
+  if (const std::string srun = find_program("srun", env); !srun.empty()) return {.name = "Slurm", .text = srun};
+  return {.name = "Slurm", .state = State::kMissing, .text = "no srun in PATH, and not in a job"};
+}
+
+Check check_program(const std::string& name, const std::string& what_for, const Environment& env) {
+  if (const std::string path = find_program(name, env); !path.empty()) return {.name = name, .text = path};
+  return {.name = name, .state = State::kMissing, .text = fmt::format("no {} in PATH", name), .hint = what_for};
+}
+
+Check check_descriptors() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= kFewDescriptors)
+    return {.name = "descriptors",
+            .text = limit.rlim_max == RLIM_INFINITY ? "no limit" : fmt::format("{} at most", limit.rlim_max)};
+  return {.name = "descriptors",
+          .state = State::kMissing,
+          .text = fmt::format("{} at most", limit.rlim_max),
+          .hint = "large clusters need more: ulimit -Hn, or LimitNOFILE of systemd"};
+}
+
+}  // namespace
+
+std::vector<Check> check_all(const Environment& env) {
+  std::vector<Check> out;
+  check_plugin(env, out);
+  out.push_back(check_cache(env));
+  out.push_back(check_key(env));
+  out.push_back(check_curl());
+  out.push_back(check_slurm(env));
+  out.push_back(check_program("mpirun", "tfd finds the cluster of processes that it starts", env));
+  out.push_back(check_program("ssh", "tfd-launch --hosts starts tasks through it", env));
+  out.push_back(check_descriptors());
+  return out;
+}
+
+std::string format_table(const std::vector<Check>& checks) {
+  std::size_t widest = 0;
+  for (const Check& check : checks) widest = std::max(widest, check.name.size());
+  std::string out;
+  for (const Check& check : checks) {
+    out += fmt::format("{:<7}  {:<{}}  {}\n", name_of(check.state), check.name, widest, check.text);
+    if (!check.hint.empty()) out += fmt::format("{:<7}  {:<{}}  {}\n", "", "", widest, check.hint);
+  }
+  return out;
+}
+
+std::string format_json(const std::vector<Check>& checks) {
+  auto all = nlohmann::ordered_json::array();
+  for (const Check& check : checks)
+    all.push_back({{"name", check.name}, {"state", name_of(check.state)}, {"text", check.text}, {"hint", check.hint}});
+  return nlohmann::ordered_json{{"checks", std::move(all)}}.dump(-1, ' ', false,
+                                                                 nlohmann::ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace tfd::doctor

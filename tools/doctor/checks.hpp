@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tfd needs, or can use, of this machine, and whether it is here. Thread rule: free functions.
+#include <string>
+#include <vector>
+
+#include "tfd/base/environment.hpp"
+
+namespace tfd::doctor {
+
+enum class State { kOk, kMissing, kBroken };
+
+struct Check {
+  std::string name;  // "plug-in", "libcurl"
+  State state = State::kOk;
+  std::string text;       // what was found, or why it wasn't
+  std::string hint = {};  // what would help, or what it is for
+};
+
+/// Looks at everything. Loads the plug-in and makes a client of it, which may take seconds; asks no network.
+std::vector<Check> check_all(const Environment& env);
+
+std::string format_table(const std::vector<Check>& checks);
+/// {"checks": [{"name", "state": "ok" | "missing" | "broken", "text", "hint"}]}, a line.
+std::string format_json(const std::vector<Check>& checks);
+
+}  // namespace tfd::doctor
