@@ -264,6 +264,7 @@ int TFD_MAIN(tfd_coordinate)(int argc, char** argv) {
                      "run closures, one answer a line"}},
        .group = "training",
        .environment = {key_variable()},
-       .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); }},
+       .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); },
+       .elsewhere = training::options_elsewhere()},
       argc, argv);
 }

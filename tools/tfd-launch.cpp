@@ -326,6 +326,13 @@ int TFD_MAIN(tfd_launch)(int argc, char** argv) {
                        {"TFD_SSH", "With --hosts, the command to run instead of ssh"},
                        {"PJRT_NPROC", "XLA's threads in each task; else the processors divided by the tasks"},
                        {"TMPDIR", "Where tasks write about their errors, without --error-dir"}},
-       .run_raw = [&](cli::Io& io) { return run(asked, io); }},
+       .run_raw = [&](cli::Io& io) { return run(asked, io); },
+       .elsewhere = {{"--nproc-per-node", "-n N starts N tasks on each host"},
+                     {"--num-processes", "-n N starts N tasks on each host"},
+                     {"--master-addr", "the hosts meet at --rendezvous HOST:PORT"},
+                     {"--master-port", "the hosts meet at --rendezvous HOST:PORT"},
+                     {"--rdzv-endpoint", "the hosts meet at --rendezvous HOST:PORT"},
+                     {"--max-restarts", "--max-failures N bounds how often tasks are started again"},
+                     {"--standalone", "tasks of this host alone need nothing: -n N"}}},
       argc, argv);
 }

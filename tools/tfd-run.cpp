@@ -226,8 +226,11 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   ending.joins = is_one_of_several;
   ending.command = train::command_to_continue(*program.train, with.train);
   TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
+  const bool uses_no_cluster = config.cluster.empty();
+  const bool was_warned = uses_no_cluster && training::warn_of_unread_spec(kTool, io);
   const auto summary = TFD_TRY(runner.train(program, std::move(with)));
   progress.finish();
+  if (uses_no_cluster && !was_warned) (void)training::warn_of_unread_spec(kTool, io);  // it may have come meanwhile
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);
 }
@@ -360,6 +363,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
        .environment = {key_variable(),
                        {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
                        {"TFD_PJRT_OPTIONS", "Options of the PJRT plug-in's own, such as memory_fraction=0.5"}},
-       .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); }},
+       .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); },
+       .elsewhere = tfd::training::options_elsewhere()},
       argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -57,6 +58,12 @@ std::map<std::string, fs::path> find_tools(const Environment& env) {
 Result<fs::path> find_tool(const std::string& name, const Environment& env) {
   const auto tools = find_tools(env);
   if (const auto found = tools.find(name); found != tools.end()) return found->second;
+  for (const std::string_view like : {"train", "fit", "evaluate", "predict"})
+    if (name == like)
+      return fail(Code::kUsage,
+                  "unknown command '{}': tfd run trains, evaluates and predicts on this host, tfd coordinate "
+                  "on a cluster",
+                  name);
   std::vector<std::string> names{"help"};
   for (const auto& [known, path] : tools) names.push_back(known);
   return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));
@@ -111,7 +118,19 @@ std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env
   return groups;
 }
 
-Result<ExitCode> list_tools(Io& io) {
+/// Pages that belong to no tool: `tfd help program`.
+struct Guide {
+  std::string_view name, what;
+};
+constexpr std::array<Guide, 5> kGuides{{
+    {"export", "models of JAX, Keras, TensorFlow and PyTorch as programs"},
+    {"program", "the file of a program"},
+    {"cluster", "the spec of a cluster"},
+    {"closures", "the lines of tfd-coordinate --closures"},
+    {"exit", "exit codes, and what to do"},
+}};
+
+Result<std::string> overview(Io& io) {
   std::string text =
       "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
   const auto groups = describe_tools(io.env);
@@ -126,36 +145,51 @@ Result<ExitCode> list_tools(Io& io) {
   }
   if (groups.empty())
     text += fmt::format("\nNo tfd-* tool is installed beside {} or in PATH.\n", own_directory().string());
-  text += "\nMore: tfd help COMMAND; man tfd; exit codes: man tfd-exit\n";
-  TFD_TRY(io.out.write(text));
-  return ExitCode::kDone;
+  text += "\nguides:\n";
+  for (const Guide& guide : kGuides) text += fmt::format("  {:<{}}  {}\n", guide.name, widest, guide.what);
+  return text + "\nMore: tfd help COMMAND or GUIDE; man tfd\n";
 }
 
-/// Shows the man page if stdout is a terminal and the page exists: the build folder's, else the installed one.
-void show_manual(const std::string& name, Io& io) {
-  if (!io.out.is_terminal()) return;
+/// What man is asked for a page, such as tfd-run(1) or tfd-program(5): the file beside this executable, in a build's
+/// folder or an installation's, else its name, if man knows it. Empty: there is no such page.
+std::vector<std::string> manual_of(const std::string& name, const Environment& env) {
   const std::string page = fmt::format("{}{}", kPrefix, name);
-  for (const char section : {'1', '5', '7'}) {
-    const fs::path built = own_directory().parent_path() / "man" / fmt::format("{}.{}", page, section);
-    std::error_code ignored;
-    if (fs::exists(built, ignored) && output_of({"man", "--version"}, io.env))
-      (void)become("man", {"man", "-l", built.string()}, io);
-  }
-  if (output_of({"man", "-w", page}, io.env)) (void)become("man", {"man", page}, io);
+  const fs::path own = own_directory().parent_path();
+  for (const char section : {'1', '5', '7'})
+    for (const fs::path& folder : {own / "man", own / "share" / "man" / fmt::format("man{}", section)}) {
+      const fs::path file = folder / fmt::format("{}.{}", page, section);
+      std::error_code ignored;
+      if (fs::exists(file, ignored)) return {"man", "-l", file.string()};
+    }
+  if (output_of({"man", "-w", page}, env)) return {"man", page};
+  return {};
 }
 
 Result<int> help(const std::vector<std::string>& names, Io& io) {
-  if (names.empty()) return static_cast<int>(TFD_TRY(list_tools(io)));
+  if (names.empty()) {
+    TFD_TRY(io.out.write(TFD_TRY(overview(io))));
+    return 0;
+  }
   if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
   std::string name = names.front();
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
-  show_manual(name, io);
+  const bool is_guide = std::ranges::find(kGuides, name, &Guide::name) != kGuides.end();
+  if (is_guide || io.out.is_terminal()) {
+    const auto manual = manual_of(name, io.env);
+    if (!manual.empty() && output_of({"man", "--version"}, io.env)) return become("man", manual, io);
+    if (is_guide && manual.empty())
+      return fail(Code::kFailedPrecondition, "the page {}{} isn't installed", kPrefix, name);
+    if (is_guide) return fail(Code::kFailedPrecondition, "there is no man to show {} with", manual.back());
+  }
   const fs::path path = TFD_TRY(find_tool(name, io.env));
   return become(path.string(), {path.string(), "--help"}, io);
 }
 
 Result<int> run(Io& io) {
-  if (io.command.empty()) return fail(Code::kUsage, "a command is missing");
+  if (io.command.empty()) {
+    TFD_TRY(io.err.write("tfd: a command is missing\n\n" + TFD_TRY(overview(io))));
+    return static_cast<int>(ExitCode::kUsage);
+  }
   const std::string name = io.command.front();
   if (name == "help") return help({io.command.begin() + 1, io.command.end()}, io);
   const fs::path path = TFD_TRY(find_tool(name, io.env));

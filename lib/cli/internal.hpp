@@ -36,8 +36,9 @@ struct Line {
   bool separator = false;            // "--" was there
 };
 enum class CommandForm { kNone, kAfterSeparator, kFirstPositional };
-/// kUsage: an unknown option (with the nearest one) or a missing value.
-Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form);
+/// kUsage: an unknown option (with where it is, or the nearest one) or a missing value.
+Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form,
+                        std::span<const Elsewhere> elsewhere);
 
 // help.cpp, dump.cpp: the whole interface as text and as JSON. `common` are the options that every tool has.
 std::string help_text(const Tool& tool, std::span<const Option> common);

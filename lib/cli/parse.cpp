@@ -80,8 +80,13 @@ std::string_view as_typed(std::string_view left, std::span<const std::string> ar
   return left;
 }
 
-tl::unexpected<Error> unknown_option(std::string_view argument, const Names& names) {
+tl::unexpected<Error> unknown_option(std::string_view argument, const Names& names,
+                                     std::span<const Elsewhere> elsewhere) {
   const std::string_view name = argument.substr(0, argument.find('='));
+  std::string dashed(name);  // --batch_size is --batch-size
+  std::ranges::replace(dashed, '_', '-');
+  const auto here = std::ranges::find(elsewhere, dashed, &Elsewhere::option);
+  if (here != elsewhere.end()) return fail(Code::kUsage, "no option '{}': {}", printable(name), here->where);
   const std::string_view word = name.substr(std::min(name.find_first_not_of('-'), name.size()));
   std::vector<std::string> candidates;  // without the dashes, which all have in common
   for (const auto& [candidate, option] : names)
@@ -117,7 +122,8 @@ std::vector<CLI::Option*> declare(CLI::App& app, std::span<const Option> table) 
 
 }  // namespace
 
-Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form) {
+Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form,
+                        std::span<const Elsewhere> elsewhere) {
   const Names names = all_names(table);
   Line line;
   std::vector<std::string> left = arguments;
@@ -149,7 +155,8 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
     line.values.push_back(handle == nullptr || handle->count() == 0 ? std::vector<std::string>() : handle->results());
   std::vector<std::string> rest = app.remaining();
   for (std::string& argument : rest) {
-    if (argument.size() > 1 && argument.starts_with('-')) return unknown_option(as_typed(argument, left), names);
+    if (argument.size() > 1 && argument.starts_with('-'))
+      return unknown_option(as_typed(argument, left), names, elsewhere);
     line.positionals.push_back(std::move(argument));
   }
   if (form ==

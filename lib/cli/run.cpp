@@ -137,7 +137,7 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   std::vector<Option> table = tool.options;
   table.insert(table.end(), common.begin(), common.end());
 
-  const Line line = TFD_TRY(parse_line(table, arguments, form_of(tool)));
+  const Line line = TFD_TRY(parse_line(table, arguments, form_of(tool), tool.elsewhere));
   const auto given = [&](const bool* target) {
     for (std::size_t i = 0; i < table.size(); ++i)
       if (const auto* const* own = std::get_if<bool*>(&table[i].target); own != nullptr && *own == target)

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -33,9 +34,25 @@ Result<bool> parse_switch(std::string_view text) {
   return fail(Code::kUsage, "takes no value, got '{}'", text);
 }
 
+/// A class's name as an option's value: "MultiWorkerMirroredStrategy" is "multi-worker-mirrored".
+std::string plain_name(std::string_view name) {
+  constexpr std::string_view kStrategy = "Strategy";
+  if (name.size() > kStrategy.size() && name.ends_with(kStrategy)) name.remove_suffix(kStrategy.size());
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto is_upper = [&](std::size_t at) { return std::isupper(static_cast<unsigned char>(name[at])) != 0; };
+    if (i > 0 && is_upper(i) && (!is_upper(i - 1) || (i + 1 < name.size() && !is_upper(i + 1)))) out += '-';
+    out += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+  }
+  return out;
+}
+
 Result<void> check_choice(const Option& option, const std::string& value) {
   if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
     return {};
+  const std::string plain = plain_name(value);
+  if (std::ranges::find(option.choices, plain) != option.choices.end())
+    return fail(Code::kUsage, "invalid value '{}', did you mean '{}'?", printable(value), plain);
   const std::string meant = did_you_mean(value, option.choices);
   if (!meant.empty()) return fail(Code::kUsage, "invalid value '{}'{}", value, meant);
   return fail(Code::kUsage, "invalid value '{}' (one of {})", value, join_words(option.choices));

@@ -116,7 +116,8 @@ Json variables_json(const std::vector<VariableDef>& variables) {
 std::string short_parse_error(std::string_view what) {
   constexpr std::string_view kMark = "parse error at ";
   const auto at = what.find(kMark);
-  if (at != std::string_view::npos) return printable(what.substr(at + kMark.size()));
+  if (at != std::string_view::npos)
+    return printable(what.substr(at + kMark.size())) + (what.ends_with("/'") ? ": JSON has no comments" : "");
   return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
 }
 

@@ -44,7 +44,8 @@ fake() {  # NAME BODY
 @test "tfd without a command, and an unknown one, are usage errors with the nearest name" {
   fake tfd-fake 'exit 0'
   run -64 tfd
-  [ "$output" = "tfd: a command is missing (see tfd --help)" ]
+  [[ $output == "tfd: a command is missing"$'\n\n'"tfd: TensorFlow's tf.distribute for the shell"*"guides:"* ]]
+  [ "$(tfd 2>/dev/null || true)" = "" ]
   run -64 tfd fkae
   [ "$output" = "tfd: unknown command 'fkae', did you mean 'fake'? (see tfd --help)" ]
   run -64 tfd hepl
@@ -52,6 +53,8 @@ fake() {  # NAME BODY
   run -64 tfd help fkae
   [[ $output == *"did you mean 'fake'?"* ]]
   run -64 tfd help fake more
+  run -64 tfd train
+  [ "$output" = "tfd: unknown command 'train': tfd run trains, evaluates and predicts on this host, tfd coordinate on a cluster (see tfd --help)" ]
   run -64 tfd ../tfd
 }
 
@@ -73,7 +76,7 @@ fake() {  # NAME BODY
   run -0 tfd help
   [[ $output == *"mine:"$'\n'"  own "*" do ?[1mmy thing"* ]]
   [[ $output == *"other:"*"failing"*"noisy"*"stranger"* ]]
-  [[ $output != *no-program* && $output != *old.bak* && $output != *directory* ]]
+  [[ $output != *no-program* && $output != *old.bak* && $output != *"  directory "* ]]
   [[ $output != *$'\x1b'* ]]
 }
 
@@ -86,6 +89,16 @@ fake() {  # NAME BODY
   [ "$(tfd help fake)" = "asked --help" ]
   [ "$(tfd help tfd-fake)" = "asked --help" ]
   [ "$(tfd help fake 2>&1 >/dev/null)" = "" ]
+}
+
+@test "tfd help shows guides, which belong to no tool, beside the tools or installed" {
+  command -v man >/dev/null || skip "no man"
+  run env MANPATH="$BATS_TEST_TMPDIR/none" tfd help program
+  [ "$status" -ne 0 ] && [ "$output" = "tfd: the page tfd-program isn't installed" ]
+  mkdir -p "$BIN/../share/man/man5"
+  printf '.TH tfd-program 5\n.SH NAME\ntfd-program - what is here\n' >"$BIN/../share/man/man5/tfd-program.5"
+  run -0 tfd help program
+  [[ $output == *"what is here"* ]]
 }
 
 @test "tfd --version and --help" {

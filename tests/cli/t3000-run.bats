@@ -116,6 +116,29 @@ teardown() { run_teardown; }
   jq -es '.[0].devices == ["cpu:3", "cpu:1"] and .[0].replicas == 2' <<<"$output"
 }
 
+@test "run: a cluster's spec that nobody reads is said, and stays where it is" {
+  run -0 --separate-stderr timeout 60 bash -c '(echo "{\"cluster\": {\"worker\": [\"127.0.0.1:1\"]}}"; sleep 2) | { tfd-run "$0" && cat; }' "$EXAMPLES/linear/program.json"
+  [[ $stderr == *"tfd-run: a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: tfd-coordinate; \
+to be one task of it: --cluster - --task JOB:INDEX"* ]]
+  [ "$(tail -n 1 <<<"$output")" = '{"cluster": {"worker": ["127.0.0.1:1"]}}' ]
+  [ "$(grep -c 'waits in stdin' <<<"$stderr")" = 1 ]
+  run -0 --separate-stderr timeout 60 bash -c 'echo something else | tfd-run "$0"' "$EXAMPLES/linear/program.json"
+  [[ $stderr != *stdin* ]]
+}
+
+@test "run: options of other tools, and classes' names, say what there is here" {
+  local words
+  for words in '--steps 3|--set train.steps=N' '--batch_size 3|tfd-data' '--resume|--start-over' '--gpus 2|--devices gpu:N' \
+    '--nproc-per-node 2|tfd-launch -n N' '--strategy MirroredStrategy|mirrored' '--strategy MultiWorkerMirroredStrategy|multi-worker-mirrored'; do
+    # shellcheck disable=SC2086  # an option and its value
+    run -64 tfd-run program.json ${words%%|*}
+    [[ $output == *"${words#*|}"* ]] || { echo "$words: $output"; return 1; }
+  done
+  echo '// a comment' >commented.json
+  run -65 tfd-run commented.json
+  [[ $output == *"JSON has no comments" ]]
+}
+
 @test "run: one-device is one replica in this process, whatever TF_CONFIG says" {
   counting_program '{"function": "count", "steps": 5}'
   TF_CONFIG='{"cluster": {"worker": ["h:1"]}}' run -0 --separate-stderr timeout 60 tfd-run program.json --strategy one-device <<<'{}'

@@ -20,7 +20,7 @@ struct Example {
 /// kNotFound.
 Result<std::filesystem::path> find_folder();
 
-/// By name. kSystem.
+/// Sorted by name. kSystem.
 Result<std::vector<Example>> list(const std::filesystem::path& folder);
 
 /// Copies an example to `to`, which isn't there yet or is empty. What its program reads from other examples comes

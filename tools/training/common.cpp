@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -9,11 +12,64 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/step/memory_need.hpp"
 #include "tfd/train/event_files.hpp"
 
 namespace tfd::training {
+namespace {
+
+constexpr std::size_t kMostPeeked = 4096;
+
+/// What waits in a pipe, up to some bytes, which stay there; empty where there is nothing, or no pipe.
+std::string peek(int fd) {
+  auto copy = process::make_pipe();
+  if (!copy) return "";
+  const ssize_t size = ::tee(fd, copy->write.get(), kMostPeeked, SPLICE_F_NONBLOCK);
+  std::string out(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
+  if (!out.empty() && ::read(copy->read.get(), out.data(), out.size()) != size) out.clear();
+  return out;
+}
+
+}  // namespace
+
+std::vector<cli::Elsewhere> options_elsewhere() {
+  const std::string steps = "steps are the program's: --set train.steps=N";
+  const std::string epochs = "epochs are the program's: --set train.epochs=N";
+  const std::string rate = "the rate is the program's optimizer's, as in --set optimizer.adam.learning_rate=X";
+  const std::string batch = "the batch is in the program's dataset; tfd-data shows where";
+  const std::string resume = "it goes on from train.checkpoint.dir by itself; --start-over begins anew";
+  const std::string seed = "the seed is the program's: --set seed=N";
+  const std::string devices = "devices are chosen by --devices, as in --devices gpu:N";
+  const std::string processes = "tfd-launch -n N -- starts N processes of this host";
+  return {{"--steps", steps},
+          {"--max-steps", steps},
+          {"--epochs", epochs},
+          {"--num-epochs", epochs},
+          {"--lr", rate},
+          {"--learning-rate", rate},
+          {"--batch-size", batch},
+          {"--resume", resume},
+          {"--continue", resume},
+          {"--seed", seed},
+          {"--gpus", devices},
+          {"--gpu", devices},
+          {"--num-gpus", devices},
+          {"--nproc-per-node", processes},
+          {"--num-processes", processes},
+          {"--nnodes", "tfd-launch --nnodes starts tasks on several hosts"}};
+}
+
+bool warn_of_unread_spec(std::string_view tool, cli::Io& io) {
+  const std::string waiting = peek(io.in_fd);
+  if (waiting.find_first_not_of(" \t\n") == std::string::npos || waiting.find("\"cluster\"") == std::string::npos)
+    return false;
+  say(io, tool,
+      "a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: tfd-coordinate; "
+      "to be one task of it: --cluster - --task JOB:INDEX");
+  return true;
+}
 
 std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, Words words) {
   std::vector<cli::Option> out{

@@ -13,6 +13,13 @@
 
 namespace tfd::training {
 
+/// Options of like tools', and where these are here.
+std::vector<cli::Elsewhere> options_elsewhere();
+
+/// Says that a cluster's spec waits in the pipe that stdin is, where this run uses none; takes nothing from it. False:
+/// none does by now.
+bool warn_of_unread_spec(std::string_view tool, cli::Io& io);
+
 struct Common {
   std::string program;
   std::string cluster;

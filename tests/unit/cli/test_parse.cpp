@@ -119,6 +119,17 @@ TEST_CASE("cli: a positional command ends the options and is passed on untouched
   CHECK(s.err == "tfd-sample: unknown option '--wiat', did you mean '--wait'? (see tfd-sample --help)\n");
 }
 
+TEST_CASE("cli: an option of a like tool's says where that is here, with dashes or underscores") {
+  Sample s;
+  tfd::cli::Tool tool = s.tool();
+  tool.elsewhere = {{"--batch-size", "it is in the program"}};
+  for (const std::string option : {"--batch-size", "--batch_size", "--batch-size=3"}) {
+    CHECK(s.run(tool, {option, "3"}).code == 64);
+    CHECK(s.err == "tfd-sample: no option '" + option.substr(0, 12) +
+                       "': it is in the program (see tfd-sample --help)\n");
+  }
+}
+
 TEST_CASE("cli: a usage error is one line that names the nearest option, and 64") {
   Sample s;
   const auto error = [&](const Words& arguments) {
@@ -141,6 +152,8 @@ TEST_CASE("cli: a usage error is one line that names the nearest option, and 64"
   CHECK(error({"-f", "xml-and-more"}) == "--format: invalid value 'xml-and-more' (one of json, tf-config and table)");
   CHECK(error({"lokal"}) == "KIND: invalid value 'lokal', did you mean 'local'?");
   CHECK(error({"--timeout", "soon"}) == "--timeout: 'soon' is not a duration (e.g. 250ms, 30s, 1m30s)");
+  CHECK(error({"-f", "TfConfig"}) == "--format: invalid value 'TfConfig', did you mean 'tf-config'?");
+  CHECK(error({"-f", "TFConfigStrategy"}) == "--format: invalid value 'TFConfigStrategy', did you mean 'tf-config'?");
   CHECK(error({"-f", ""}) == "--format: invalid value '' (one of json, tf-config and table)");
   for (const Words& bad : {Words{"-n", "0"},
                            {"-n", "101"},

@@ -124,6 +124,12 @@ struct Example {
   std::string what;
 };
 
+/// An option of a like tool's, and where that is here: {"--steps", "it is in the program: --set train.steps=N"}.
+struct Elsewhere {
+  std::string option;
+  std::string where;
+};
+
 struct Tool {
   std::string name;
   std::string summary;     // one line, lower case, no full stop; also NAME of the man page
@@ -139,6 +145,7 @@ struct Tool {
   std::function<Result<ExitCode>(Io&)> run;
   /// Replaces `run` in tools whose exit code is a child's, or 128+N.
   std::function<Result<int>(Io&)> run_raw = {};
+  std::vector<Elsewhere> elsewhere = {};  // options that it hasn't: the error says where to look
 };
 
 /// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options. A command line gives
