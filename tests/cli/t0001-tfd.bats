@@ -93,11 +93,12 @@ fake() {  # NAME BODY
 
 @test "tfd help shows guides, which belong to no tool, beside the tools or installed" {
   command -v man >/dev/null || skip "no man"
-  run env MANPATH="$BATS_TEST_TMPDIR/none" tfd help program
+  cp "$(command -v tfd)" "$BIN"
+  run env MANPATH="$BATS_TEST_TMPDIR/none" "$BIN/tfd" help program
   [ "$status" -ne 0 ] && [ "$output" = "tfd: the page tfd-program isn't installed" ]
   mkdir -p "$BIN/../share/man/man5"
   printf '.TH tfd-program 5\n.SH NAME\ntfd-program - what is here\n' >"$BIN/../share/man/man5/tfd-program.5"
-  run -0 tfd help program
+  run -0 "$BIN/tfd" help program
   [[ $output == *"what is here"* ]]
 }
 
