@@ -277,8 +277,10 @@ Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cl
   if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
   tool_launch::SessionOptions options = session_options(asked, io);
   options.faults = TFD_TRY(parse_faults(asked, members));
-  if (bounds && bounds->is_elastic)
+  if (bounds && bounds->is_elastic) {
     options.group.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
+    options.group.least = static_cast<int>(bounds->least);
+  }
   return tool_launch::run_session(std::move(options), std::move(members), io);
 }
 

@@ -5,14 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 
-#include "tfd/base/file.hpp"
+#include "process_group.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/process/orphans.hpp"
@@ -22,27 +21,13 @@ namespace {
 
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
+constexpr int kUsage = 64, kBadInput = 65;
 constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// No event tells when the last process of a group ends, and the number isn't reused as long as one is left. Orphans
-/// of the group are our children (adopt_orphans()): the dead among them are reaped, for they count as members.
-bool group_lives(pid_t group) {
-  while (::waitpid(-group, nullptr, WNOHANG) > 0) {
-  }
-  return ::kill(-group, 0) == 0 || errno == EPERM;
-}
-
-/// "D", "S"; "?" where /proc doesn't tell.
-std::string state_of(pid_t pid) {
-  const auto text = load_file(fmt::format("/proc/{}/stat", pid), std::size_t{1} << 16);
-  const std::size_t after_name = text ? text->rfind(") ") : std::string::npos;
-  return after_name == std::string::npos ? "?" : text->substr(after_name + 2, 1);
 }
 
 Result<process::Fd> open_output(const std::string& path, bool is_first) {
@@ -62,6 +47,7 @@ struct TaskGroup::Task {
   std::optional<process::Child> child;
   pid_t group = 0;                        // after the child's end: its process group, if others of it are waited for
   bool has_failed = false;                // its last start
+  bool is_refused = false;                // which isn't worth another one (TaskFailure)
   bool is_elastic = false;                // it said so in an earlier start, or others take it in
   process::EventLoop::TimerId again = 0;  // of its next start alone
   int pid = 0;                            // of the last start
@@ -125,7 +111,7 @@ Result<void> TaskGroup::start_task(Task& task) {
     if (fault.task == task.member.id && task.starts == 0) child.environment.set("TFD_FAULT", format_fault(fault));
   task.child = TFD_TRY(process::Child::start(child));
   task.pid = task.child->pid();
-  task.has_failed = false;
+  task.has_failed = task.is_refused = false;
   ++task.starts;
   options_.log.info("{}: process {}", task.name, task.pid);
   loop_.watch(task.child->end_fd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
@@ -144,6 +130,7 @@ void TaskGroup::on_exit(Task& task) {
   const Standing last = standing_of(task);
   const bool was_member = last == Standing::kMember;
   task.is_elastic = last != Standing::kAlone;
+  task.is_refused = last == Standing::kJoining && (status->code == kUsage || status->code == kBadInput);
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
   tell_standings();
@@ -172,7 +159,8 @@ std::string TaskGroup::line_of(const Failure& failure) {
 
 void TaskGroup::on_failure(Failure failure) {
   if (options_.on_failure)
-    return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time});
+    return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time,
+                                failure.task->is_refused});
   if (ending_) {
     // Where a signal asked for the end, the first to fail isn't ended by us.
     if (cause_ || asked_signal_ == 0) return;
@@ -181,11 +169,15 @@ void TaskGroup::on_failure(Failure failure) {
       say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
     return;
   }
+  if (failure.task->is_refused && goes_on_without_refused()) {
+    if (earliest_ && earliest_->task == failure.task) earliest_.reset();
+    return say_(line_of(failure) + "; the others go on without it");
+  }
   // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.status.code == kOthersLoss;
   if (!cause_ || (!is_consequence && cause_->status.code == kOthersLoss)) cause_ = std::move(failure);
   // Several tasks of a group that goes on may die of one cause, or all.
-  if ((!is_consequence && !goes_on()) || running().empty()) return decide();
+  if ((!is_consequence && !goes_on()) || cause_->task->is_refused || running().empty()) return decide();
   if (decide_timer_ == 0) decide_timer_ = loop_.at(Clock::now() + kCauseDelay, [this] { decide(); });
 }
 
@@ -194,7 +186,7 @@ void TaskGroup::decide() {
   loop_.cancel(std::exchange(decide_timer_, 0));
   if (ending_) return;
   std::string line = line_of(*cause_);
-  if (restarts_) {
+  if (restarts_ && !cause_->task->is_refused) {
     const bool counts = !Restarts::is_preemption(cause_->status);
     if (const auto wait = restarts_->on_failure(Clock::now(), counts))
       return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
@@ -214,6 +206,17 @@ bool TaskGroup::goes_on() const {
     some = true;
   }
   return some;
+}
+
+/// True if enough run, some of them members already, who have another program than one that was refused.
+bool TaskGroup::goes_on_without_refused() const {
+  int running = 0, members = 0;
+  for (const auto& task : tasks_) {
+    if (!task->child || !task->member.has_rank) continue;
+    ++running;
+    members += standing_of(*task) == Standing::kMember ? 1 : 0;
+  }
+  return goes_on() && members > 0 && running >= options_.least;
 }
 
 /// What a task says of itself; one that said before that it goes on when others die will say so again.
@@ -257,7 +260,7 @@ void TaskGroup::tell_standings() {
 std::vector<std::string> TaskGroup::schedule_failed(Duration wait) {
   std::vector<std::string> names;
   for (const auto& task : tasks_) {
-    if (!task->has_failed || task->child || task->again != 0) continue;
+    if (!task->has_failed || task->is_refused || task->child || task->again != 0) continue;
     names.push_back(task->name);
     task->again = loop_.at(Clock::now() + wait, [this, it = task.get()] { replace(*it); });
   }

@@ -15,15 +15,6 @@ namespace {
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
 constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one itself to be seen
-constexpr int kLongestSettling = 3;                    // times the settling time
-
-/// "worker:2 and worker:3".
-std::string names_of_tasks(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) names.push_back(fmt::format("worker:{}", rank));
-  if (names.size() > 3) names = {names.front(), fmt::format("{} more", names.size() - 1)};
-  return join_words(names);
-}
 
 }  // namespace
 
@@ -185,6 +176,7 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     return;
   }
   if (phase_ != Phase::kRunning) return;
+  if (failure.is_refused && goes_on() && standings().members > 0) return refuse(launchers_.at(id), failure);
   const bool is_of_task = !failure.task.empty();  // else the launcher itself can't go on
   if (is_of_task) launchers_.at(id).failed.push_back(failure.task);
   // None of those who end because another one is lost is the cause, though one may be seen first.
@@ -194,7 +186,7 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     cause_at_ = id;
   }
   // Several tasks of a group that goes on may die of one cause.
-  if (!is_consequence && !(goes_on() && is_of_task) && !finish_at_) return decide(now);
+  if (!is_consequence && (cause_->is_refused || !(goes_on() && is_of_task)) && !finish_at_) return decide(now);
   if (!decide_at_) decide_at_ = now + kCauseDelay;
 }
 
@@ -230,7 +222,7 @@ void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::tim
 void Agreement::decide(Clock::time_point now) {
   decide_at_.reset();
   std::string line = cause_->line;
-  if (options_.bounds.is_elastic) {
+  if (options_.bounds.is_elastic && !cause_->is_refused) {
     const process::ExitStatus status{.code = cause_->code, .signal = cause_->signal};
     const bool counts = !launch::Restarts::is_preemption(status);
     if (const auto wait = restarts_.on_failure(now, counts)) {
@@ -281,53 +273,37 @@ void Agreement::go_on_without(const std::string& loss, Clock::time_point now) {
     decide_at_.reset();  // those that had failed are lost with it
     cause_.reset();
   }
+  look_for_enough(now);
+}
+
+/// Waits for others, if a launcher that is missing now has left too few.
+void Agreement::look_for_enough(Clock::time_point now) {
   if (is_short_ || count() >= options_.bounds.least) return;
   is_short_ = true;
   gathering_since_ = last_report_ = now;
 }
 
-/// What tasks that join those that run are told.
-Plan Agreement::plan_to_join(const Launcher& launcher) const {
-  return {.generation = generation_,
-          .node = launcher.place,
-          .nodes = std::max(static_cast<int>(launchers_.size()), launcher.place + 1),
-          .addresses = places_,
-          .own = launcher.ranks,
-          .least = least_tasks_,
-          .most = most_tasks_,
-          .joins = true};
+/// A task that the members don't take in isn't started again, nor are they ended for it.
+void Agreement::refuse(Launcher& launcher, const Report& failure) {
+  if (!launcher.refused) launcher.refused = failure;
+  launcher.earliest.reset();
+  send_all({.kind = Command::Kind::kSay, .line = failure.line + "; the others go on without it"});
 }
 
-/// A newcomer's tasks join those that run, with the lowest ranks that are free.
-void Agreement::admit(LauncherId newcomer) {
-  Launcher& launcher = launchers_.at(newcomer);
-  std::vector<bool> is_taken(places_.size());
-  for (const auto& [id, other] : launchers_)
-    for (const int rank : other.ranks) is_taken[static_cast<std::size_t>(rank)] = true;
-  for (const std::string& address : launcher.joining.addresses) {
-    // An address is nobody else's: where a lost task's is used again, its place is, too.
-    auto at = static_cast<std::size_t>(std::ranges::find(places_, address) - places_.begin());
-    if (at == places_.size() || is_taken[at])
-      at = static_cast<std::size_t>(std::ranges::find(is_taken, false) - is_taken.begin());
-    if (at == places_.size()) {
-      places_.emplace_back();
-      is_taken.push_back(true);
-    }
-    places_[at] = address;
-    is_taken[at] = true;
-    launcher.ranks.push_back(static_cast<int>(at));
+/// A launcher that has no task left, since the others didn't take them in, is over. The holder goes on as that.
+void Agreement::dismiss_refused(Clock::time_point now) {
+  if (!goes_on()) return;
+  const auto is_over = [](const auto& one) {
+    return one.first != kHolder && one.second.refused && one.second.is_idle && one.second.failed.empty();
+  };
+  for (auto at = launchers_.begin(); (at = std::find_if(at, launchers_.end(), is_over)) != launchers_.end();) {
+    commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = at->second.refused->code});
+    at = launchers_.erase(at);
+    has_changed_ = true;
+    last_change_ = now;
+    ++generation_;
   }
-  launcher.is_idle = false;
-  launcher.started = launcher.told = generation_;
-  const std::string names = names_of_tasks(launcher.ranks);
-  for (const auto& [id, other] : launchers_)
-    if (id != newcomer)
-      commands_.emplace_back(id,
-                             Command{.kind = Command::Kind::kSay,
-                                     .line = fmt::format("{} joins with {}", printable(launcher.joining.host), names)});
-  commands_.emplace_back(newcomer, Command{.kind = Command::Kind::kStart, .plan = plan_to_join(launcher)});
-  ++generation_;
-  is_short_ = is_short_ && count() < options_.bounds.least;
+  look_for_enough(now);
 }
 
 /// Nobody has come in the place of those who are lost.
@@ -357,6 +333,7 @@ void Agreement::halt(const std::string& line) {
 /// Goes on once no task runs any more.
 void Agreement::check_end(Clock::time_point now) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
+  dismiss_refused(now);
   if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
   if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for
     decide_at_.reset();
@@ -385,15 +362,6 @@ void Agreement::gather(Clock::time_point now) {
   gathering_since_ = last_report_ = now;
   enough_since_.reset();
   tick(now);
-}
-
-/// When those who are there start: at once if nobody else can come, or nobody has come or gone.
-std::optional<Clock::time_point> Agreement::start_time() const {
-  if (!enough_since_) return std::nullopt;
-  Clock::time_point when = *enough_since_;
-  if (has_changed_ && count() < options_.bounds.most)
-    when = std::min(last_change_ + options_.settle, *enough_since_ + kLongestSettling * options_.settle);
-  return not_before_ ? std::max(when, *not_before_) : when;
 }
 
 /// "1 more launcher; 10.0.0.1 and 10.0.0.2 are here".
@@ -443,45 +411,6 @@ Clock::time_point Agreement::next() const {
   if (phase_ != Phase::kGathering) return Clock::time_point::max();
   if (const auto when = start_time()) return *when;
   return std::min(last_report_ + options_.report, gathering_since_ + options_.join);
-}
-
-void Agreement::start() {
-  std::vector<std::pair<int, LauncherId>> in_order;
-  for (const auto& [id, launcher] : launchers_) in_order.emplace_back(launcher.place, id);
-  std::ranges::sort(in_order);
-  places_.clear();
-  std::size_t largest = 0;
-  for (const auto& [place, id] : in_order) {
-    Launcher& launcher = launchers_.at(id);
-    const auto& addresses = launcher.joining.addresses;
-    launcher = Launcher{
-        .joining = launcher.joining, .place = place, .is_idle = false, .started = generation_, .told = generation_};
-    for (const std::string& address : addresses) {
-      launcher.ranks.push_back(static_cast<int>(places_.size()));
-      places_.push_back(address);
-    }
-    largest = std::max(largest, launcher.ranks.size());
-  }
-  const Bounds& bounds = options_.bounds;
-  // Where hosts are counted, enough tasks are more than one host less could have.
-  const int of_host = bounds.counts_tasks ? 1 : static_cast<int>(largest);
-  least_tasks_ = bounds.is_elastic ? (bounds.least - 1) * of_host + 1 : 0;
-  most_tasks_ = bounds.is_elastic ? bounds.most * of_host : 0;
-  Plan plan{.generation = generation_,
-            .nodes = static_cast<int>(launchers_.size()),
-            .addresses = places_,
-            .own = {},
-            .least = least_tasks_,
-            .most = most_tasks_};
-  for (const auto& [place, id] : in_order) {
-    plan.own = launchers_.at(id).ranks;
-    commands_.emplace_back(id, Command{.kind = Command::Kind::kStart, .plan = plan});
-    ++plan.node;
-  }
-  phase_ = Phase::kRunning;
-  ++generation_;
-  has_changed_ = is_short_ = false;
-  not_before_.reset();
 }
 
 void Agreement::end(int code, int signal, const std::string& line) {

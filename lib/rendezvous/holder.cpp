@@ -10,7 +10,6 @@
 namespace tfd::rendezvous {
 namespace {
 
-constexpr LauncherId kSelf = 0;  // no incarnation
 constexpr auto kFarewellTime = std::chrono::seconds(3);
 
 class Holder final : public Rendezvous {
@@ -28,7 +27,7 @@ class Holder final : public Rendezvous {
   Result<void> open() {
     inbox_ = TFD_TRY(Inbox::make(loop_));
     Joining own = TFD_TRY(options_.bring());
-    TFD_TRY(agreement_.join(kSelf, std::move(own), Clock::now()));
+    TFD_TRY(agreement_.join(kHolder, std::move(own), Clock::now()));
     transport::EndpointOptions options = endpoint_options(options_);
     options.name = "rendezvous";
     options.bind = cluster::format_address(options_.listener->address);
@@ -50,7 +49,7 @@ class Holder final : public Rendezvous {
   }
 
   void report(const Report& report) override {
-    agreement_.report(kSelf, report, Clock::now());
+    agreement_.report(kHolder, report, Clock::now());
     inbox_->post([this] { pump(); });
   }
   bool is_done() const override { return has_ended_ && (guests_.empty() || is_farewell_over_); }
@@ -101,7 +100,7 @@ class Holder final : public Rendezvous {
         return {};
       }
       case Kind::kBye:
-        if (agreement_.is_over()) guests_.erase(found);
+        if (agreement_.is_over() || !agreement_.has(id)) guests_.erase(found);
         return {};
       default:
         return fail(Code::kInvalidArgument, "an unknown request of a launcher");
@@ -120,7 +119,7 @@ class Holder final : public Rendezvous {
   void pump() {
     agreement_.tick(Clock::now());
     for (auto& [id, command] : agreement_.take()) {
-      if (id == kSelf) {
+      if (id == kHolder) {
         has_ended_ = has_ended_ || command.kind == Command::Kind::kEnd;
         options_.on_command(command);
         continue;

@@ -166,6 +166,7 @@ std::string format_report(const Report& report) {
                    {"code", report.code},
                    {"signal", report.signal},
                    {"count", report.count},
+                   {"refused", report.is_refused},
                    {"running", report.standings.running},
                    {"alone", report.standings.alone},
                    {"members", report.standings.members},
@@ -187,6 +188,9 @@ Result<Report> parse_report(std::string_view text) {
   out.code = TFD_TRY(small_at(json, "code", kMostCode));
   out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
   out.count = TFD_TRY(small_at(json, "count", kMostCount));
+  const auto refused = json.find("refused");
+  if (refused == json.end() || !refused->is_boolean()) return malformed("refused");
+  out.is_refused = refused->get<bool>();
   launch::Standings& standings = out.standings;
   standings.running = TFD_TRY(small_at(json, "running", kMostCount));
   standings.alone = TFD_TRY(small_at(json, "alone", standings.running));

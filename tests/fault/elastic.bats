@@ -140,6 +140,38 @@ reaches() { # I STEP
   [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
 }
 
+# Three workers whose program is another one with each value of VARIABLE; "the members differ in the program: …" is what they say.
+of_variable() { # VARIABLE ARGS…
+  local variable=$1
+  shift
+  run --separate-stderr timeout 120 tfd-launch -n 3 --no-prefix "$@" -- sh -c "exec tfd-run \"\$@\" --set train.log_every=\$((100 + $variable))" sh \
+    "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none --set train.steps=20000 --set train.checkpoint.dir=ck
+  differs='the members differ in the program: worker:[0-2] has [0-9a-f]*, worker:[0-2] has [0-9a-f]*'
+}
+
+@test "elastic: a task that comes again with another program is refused, with what differs, and the others go on if they are enough" {
+  of_variable TFD_RESTARTS --workers 1:3 --fault 'kill worker:1 at step 700'
+  [ "$status" = 0 ]
+  grep -q "^tfd-run: .*$differs$" <<<"$stderr"
+  grep -q "^tfd-launch: worker:1 exited with 65: .*$differs; the others go on without it$" <<<"$stderr"
+  [ "$(grep -c 'starting' <<<"$stderr")" = 1 ]
+  [[ $stderr != *'generation 3 goes on at step'* ]] # nobody met for it
+  undisturbed 20000
+  [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
+  rm -r ck
+  of_variable TFD_RESTARTS --workers 3:3 --fault 'kill worker:1 at step 700'
+  [ "$status" = 65 ]
+  grep -q "^tfd-launch: worker:1 exited with 65: .*$differs$" <<<"$stderr"
+  [ "$(grep -c 'starting' <<<"$stderr")" = 1 ]
+}
+
+@test "elastic: tasks that differ at the first start end all at once, with what differs" {
+  of_variable RANK --workers 1:3
+  [ "$status" = 65 ]
+  grep -q "^tfd-launch: worker:[0-2] exited with 65: .*$differs$" <<<"$stderr"
+  [[ $stderr != *starting* ]]
+}
+
 @test "elastic: random deaths, freezes and farewells, of the chief too and of two at once, leave the undisturbed run's bits" {
   local seed round victim other kind args=(--workers 1:3 --set train.steps=1000000)
   for seed in ${TFD_FAULT_SEEDS:-1}; do

@@ -106,6 +106,32 @@ again_with_all() { [ "$(grep -c '127.0.0.2 joins with' err.0)" = 2 ] && grep 'go
   end_with_undisturbed_bits 75 75 137 75
 }
 
+@test "elastic hosts: a host that comes with another program ends alone, with what differs, and nobody else takes notice" {
+  trains 0 --nnodes 1:3
+  trains 1 --nnodes 1:3
+  until_true trains_with_two
+  local of_all=("${OF_ALL[@]}") changes code=0
+  changes=$(grep -c 'goes on at step' err.0) || true
+  OF_ALL+=(--set train.log_every=50)
+  trains 2 --nnodes 1:3
+  wait "${HOSTS[2]}" || code=$?
+  [ "$code" = 65 ]
+  local differs='the members differ in the program: worker:[01] has [0-9a-f]*, worker:2 has [0-9a-f]*'
+  grep -q "worker:2: tfd-run: .*$differs$" err.2
+  grep -q "^tfd-launch: worker:2 exited with 65: .*$differs; the others go on without it$" err.2
+  grep -q "^tfd-launch: worker:2 exited with 65: .*$differs; the others go on without it$" err.0
+  [[ $(processes 2 worker:2) == +([0-9]) ]]
+  [ "$(grep -c 'goes on at step' err.0)" = "$changes" ]
+  OF_ALL=("${of_all[@]}")
+  trains 2 --nnodes 1:3
+  goes_on 0 'worker:0, worker:1, worker:2; with worker:2 anew'
+  [[ $(cat err.0 err.1) != *starting* ]]
+  end_with_undisturbed_bits 75 75 75
+}
+
+# They may have come together, or one after the other.
+trains_with_two() { grep -qs '"event":"start".*"workers":2' out.0 || grep -qs 'goes on at step.*worker:0, worker:1; with' err.0; }
+
 has_saved() { jq -e .latest ck/index.json >/dev/null 2>&1; }
 
 @test "elastic hosts: with too few left they wait up to --join, 75; without the rendezvous they end, 69; the same command continues" {

@@ -102,7 +102,8 @@ class Session {
                            .cause = failure.cause,
                            .time = failure.time,
                            .code = failure.status.code,
-                           .signal = failure.status.signal});
+                           .signal = failure.status.signal,
+                           .is_refused = failure.is_refused});
     };
     if (options_.joint->rendezvous.agreement.bounds.is_elastic)
       options_.group.on_standings = [this](const launch::Standings& standings) {

@@ -169,6 +169,8 @@ class GroupImpl final : public Group {
       tell();
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
+    } else if (const auto agrees = check_agreement(own_request(), *asked); roster_.has_generation() && !agrees) {
+      responder.reply(fail(agrees.error()));      // the members needn't meet for it
     } else if (roster_.holder() == own_name()) {  // it waits until this generation ends
       held_.keep(caller.connection, *std::move(asked), std::move(responder));
       has_newcomers_ = true;

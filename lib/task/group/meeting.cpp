@@ -178,6 +178,20 @@ Result<MeetingResult> parse_result(std::string_view text) {
   return out;
 }
 
+Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other) {
+  const auto &first = one.agreement, &second = other.agreement;
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    const bool has_both = i < first.size() && i < second.size();
+    if (has_both && first[i] == second[i]) continue;
+    if (!has_both || first[i].first != second[i].first)
+      return fail(Code::kInvalidArgument, "{} and {} are of different versions of tfd", one.name,
+                  printable(other.name));
+    return fail(Code::kInvalidArgument, "the members differ in {}: {} has {}, {} has {}", first[i].first, one.name,
+                printable(first[i].second), printable(other.name), printable(second[i].second));
+  }
+  return {};
+}
+
 bool has_quorum(const Generation& last, const std::vector<std::string>& present,
                 const std::vector<std::string>& ended) {
   const auto is_present = [&](const std::string& name) { return contains(present, name); };
@@ -196,7 +210,8 @@ Result<int> Meeting::join(const JoinRequest& request) {
   std::optional<JoinRequest>& place = joined_[at];
   if (place && (place->pid != request.pid || place->host != request.host))
     return fail(Code::kAlreadyExists, "{} has joined already, as process {}", request.name, place->pid);
-  TFD_TRY(check_agreement(request));
+  const auto first = std::ranges::find_if(joined_, [](const auto& one) { return one.has_value(); });
+  if (first != joined_.end()) TFD_TRY(check_agreement(**first, request));
   place = request;
   return static_cast<int>(at);
 }
@@ -216,21 +231,6 @@ Result<std::size_t> Meeting::place_of(const std::string& name) {
   joined_.emplace_back();
   is_lost_.push_back(false);
   return at;
-}
-
-Result<void> Meeting::check_agreement(const JoinRequest& request) const {
-  const auto other = std::ranges::find_if(joined_, [](const auto& one) { return one.has_value(); });
-  if (other == joined_.end()) return {};
-  const auto& theirs = (*other)->agreement;
-  for (std::size_t i = 0; i < std::max(theirs.size(), request.agreement.size()); ++i) {
-    const bool has_both = i < theirs.size() && i < request.agreement.size();
-    if (has_both && theirs[i] == request.agreement[i]) continue;
-    if (!has_both || theirs[i].first != request.agreement[i].first)
-      return fail(Code::kInvalidArgument, "{} and {} are of different versions of tfd", (*other)->name, request.name);
-    return fail(Code::kInvalidArgument, "the members differ in {}: {} has {}, {} has {}", theirs[i].first,
-                (*other)->name, printable(theirs[i].second), request.name, printable(request.agreement[i].second));
-  }
-  return {};
 }
 
 void Meeting::forget(int place) {

@@ -59,6 +59,9 @@ Result<MeetingResult> parse_result(std::string_view text);
 std::string format_referral(const Referral& referral);
 std::optional<Referral> parse_referral(std::string_view text);  // nullopt: it is another message
 
+/// kInvalidArgument: the two members disagree about what must be the same in all; it says what, and what each has.
+Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other);
+
 /// True if those who are present may go on as this generation's successor, so that never two sides of a cut do: more
 /// than half of its members, or half with the first one, or all whose processes aren't known to have ended.
 bool has_quorum(const Generation& last, const std::vector<std::string>& present, const std::vector<std::string>& ended);
@@ -94,7 +97,6 @@ class Meeting {
 
  private:
   Result<std::size_t> place_of(const std::string& name);
-  Result<void> check_agreement(const JoinRequest& request) const;
   const Generation& last() const;
   std::vector<std::string> present() const;
 

@@ -63,6 +63,11 @@ Report failed(const std::string& task, int code, int generation = 0, int signal 
           .code = code,
           .signal = signal};
 }
+Report refused(const std::string& task, int code, int generation = 0) {
+  Report out = failed(task, code, generation);
+  out.is_refused = true;
+  return out;
+}
 Report idle(int generation = 0) { return {.kind = Report::Kind::kIdle, .generation = generation}; }
 /// All of a launcher's tasks are members, of which one has perhaps ended.
 Report members(int running, int generation = 0, int done = 0) {
@@ -397,6 +402,63 @@ TEST_CASE("agreement: one task that doesn't go on without others starts all agai
   agreement.report(1, members(1), kStart + 12s);
   agreement.report(1, failed("worker:2", 7), kStart + 12s);
   CHECK(said(agreement).starts_with("0 halt worker:2 failed; starting all again in 1s"));
+}
+
+TEST_CASE("agreement: a host whose tasks the members don't take in ends alone, and they go on") {
+  Agreement agreement = three_members(kOfThree);
+  const auto joining = [&](int running) {
+    agreement.report(7, {.kind = Report::Kind::kStanding, .generation = 1, .standings = {.running = running}},
+                     kStart + 14s);
+  };
+  REQUIRE(agreement.join(7, host(7, 2), kStart + 13s));
+  said(agreement);
+  joining(2);
+  joining(1);
+  agreement.report(7, refused("worker:3", 65, 1), kStart + 14s);
+  const std::string line = "worker:3 failed; the others go on without it";
+  CHECK(said(agreement) == fmt::format("0 say {0}; 1 say {0}; 7 say {0}", line));
+  CHECK(agreement.has(7));  // another task of it may be taken in
+  joining(0);
+  agreement.report(7, refused("worker:4", 64, 1), kStart + 14s);
+  said(agreement);
+  agreement.report(7, idle(1), kStart + 14s);
+  CHECK(said(agreement) == "7 end 65 by 0");
+  CHECK(!agreement.has(7));
+  CHECK(agreement.next() == Clock::time_point::max());
+  REQUIRE(agreement.join(8, host(8), kStart + 15s));  // has its place
+  CHECK(said(agreement).ends_with("8 join 3 as 2/3 of h0:1000 h1:1000 h1:1001 h8:1000 h7:1001"));
+}
+
+TEST_CASE("agreement: a task that the members don't take in again isn't started again, and its host goes on") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, failed("worker:2", 137, 0, SIGKILL), kStart + 12s);
+  agreement.tick(kStart + 13s);
+  said(agreement);
+  agreement.report(1, refused("worker:2", 65, 1), kStart + 15s);
+  const std::string line = "worker:2 failed; the others go on without it";
+  CHECK(said(agreement) == fmt::format("0 say {0}; 1 say {0}", line));
+  CHECK(agreement.next() == Clock::time_point::max());
+  agreement.report(0, members(0, 0, 1), kStart + 20s);
+  agreement.report(0, idle(), kStart + 20s);
+  agreement.report(1, members(0, 1, 1), kStart + 20s);
+  agreement.report(1, idle(1), kStart + 20s);
+  CHECK(said(agreement) == "0 end 0 by 0; 1 end 0 by 0");
+}
+
+TEST_CASE("agreement: where there is no member yet, one that the others don't take in ends all at once") {
+  Agreement agreement(kOfThree, kStart);
+  REQUIRE(agreement.join(0, host(0), kStart));
+  REQUIRE(agreement.join(1, host(1), kStart));
+  agreement.tick(kStart + 10s);
+  said(agreement);
+  for (const LauncherId id : {0, 1})
+    agreement.report(id, {.kind = Report::Kind::kStanding, .standings = {.running = 1}}, kStart + 11s);
+  agreement.report(1, refused("worker:1", 65), kStart + 11s);
+  CHECK(said(agreement) == "0 halt worker:1 failed; 1 halt worker:1 failed");
+  agreement.report(0, idle(), kStart + 11s);
+  agreement.report(1, idle(), kStart + 11s);
+  CHECK(said(agreement) == "0 end 65 by 0; 1 end 65 by 0");
 }
 
 TEST_CASE("agreement: a lost host is done without, and its places are the newcomer's, at other addresses") {

@@ -22,6 +22,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .code = 137,
                                                   .signal = 9,
                                                   .count = 0,
+                                                  .is_refused = true,
                                                   .standings = {3, 1, 2, 4}}));
   REQUIRE(report);
   CHECK(report->line == "worker:1 said \xef\xbf\xbd");
@@ -30,6 +31,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(report->code == 137);
   CHECK(report->signal == 9);
   CHECK(report->generation == 3);
+  CHECK(report->is_refused);
   CHECK(report->standings == launch::Standings{3, 1, 2, 4});
   const Command start{.kind = Command::Kind::kStart,
                       .plan = {.generation = 2,

@@ -33,6 +33,9 @@ struct TaskFailure {
   std::string line;   // "worker:1 exited with 7: no such shard"
   std::string cause;  // what the task itself stated, "no such shard"
   double time = 0;    // in seconds since 1970
+  /// It would have joined others, and can't, since its options or its program aren't theirs (64, 65): it does so again,
+  /// however often it is started.
+  bool is_refused = false;
 };
 
 /// Counts of a host's tasks with a rank, by what they say of themselves (Standing).
@@ -50,6 +53,7 @@ struct TaskGroupOptions {
   Duration stop_grace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL, where another task failed
   Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
   std::optional<int> max_failures = {};            // so often failures are made good; none: one ends the group
+  int least = 1;                                   // tasks with a rank that suffice; with max_failures
   std::vector<Fault> faults_at_steps = {};         // told to their tasks at their first start
   Log log = {};                                    // starts and ends, as info
   /// Where the group has tasks on other hosts, too, others decide: they are told of each failure, and when no task runs
@@ -119,6 +123,7 @@ class TaskGroup {
   void on_failure(Failure failure);
   void decide();
   bool goes_on() const;
+  bool goes_on_without_refused() const;
   Standing standing_of(const Task& task) const;
   void watch_standings();
   void tell_standings();

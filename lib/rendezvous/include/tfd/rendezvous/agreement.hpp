@@ -20,6 +20,7 @@
 namespace tfd::rendezvous {
 
 using LauncherId = std::uint64_t;
+constexpr LauncherId kHolder = 0;  // the launcher that holds the rendezvous
 
 /// How many take part: launchers, or tasks.
 struct Bounds {
@@ -84,6 +85,7 @@ struct Report {
   int code = 0;            // kFailed
   int signal = 0;
   int count = 0;
+  bool is_refused = false;  // kFailed: launch::TaskFailure's
   launch::Standings standings = {};
 };
 
@@ -114,6 +116,8 @@ class Agreement {
 
   /// What is to be sent, in order, since the last call.
   std::vector<std::pair<LauncherId, Command>> take() { return std::exchange(commands_, {}); }
+  /// True of a launcher that hasn't been told kEnd, and isn't lost.
+  bool has(LauncherId launcher) const { return launchers_.contains(launcher); }
   /// kEnd has been said to all.
   bool is_over() const { return phase_ == Phase::kOver; }
 
@@ -128,6 +132,7 @@ class Agreement {
     launch::Standings standings = {};      // of its tasks
     std::vector<std::string> failed = {};  // tasks that nothing was decided about yet
     std::optional<Report> earliest = {};   // of its tasks that failed, by its own clock
+    std::optional<Report> refused = {};    // the first of its tasks that the others didn't take in
   };
 
   Result<void> check_room(const Joining& joining) const;
@@ -138,6 +143,7 @@ class Agreement {
   launch::Standings standings() const;
   bool goes_on() const;
   int tasks() const;
+  static std::string names_of_tasks(const std::vector<int>& ranks);
   void gather(Clock::time_point now);
   void start();
   void admit(LauncherId newcomer);
@@ -145,6 +151,9 @@ class Agreement {
   void replace(const std::string& failure, Duration wait, bool counts);
   void on_standing(Launcher& launcher, const Report& report, Clock::time_point now);
   void go_on_without(const std::string& loss, Clock::time_point now);
+  void refuse(Launcher& launcher, const Report& failure);
+  void dismiss_refused(Clock::time_point now);
+  void look_for_enough(Clock::time_point now);
   void wait_for_others(Clock::time_point now);
   void give_up(Clock::time_point now);
   void on_failure(LauncherId launcher, const Report& failure, Clock::time_point now);
