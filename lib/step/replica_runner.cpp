@@ -95,6 +95,27 @@ class Runner final : public ReplicaRunner {
     return steps_.bind(*function, call, TFD_TRY(take(*function, call), name));
   }
 
+  Result<StepInputs> take_elements(const std::string& name, std::int64_t step, int most_elements) override {
+    const CompiledFunction* function = TFD_TRY(program_->find_function(name));
+    const FunctionCall call = call_of_step(name, step, most_elements);
+    auto shares = TFD_TRY(take(*function, call), name);
+    StepInputs out;
+    for (ReplicaShare& share : shares) {
+      fill_up(*function->def, call, share.elements);
+      out.replicas.push_back({.values = {}, .examples = share.elements.examples(), .replica = share.replica});
+    }
+    out.shares = std::make_shared<const std::vector<ReplicaShare>>(std::move(shares));
+    return out;
+  }
+
+  Result<StepOutcome> step_on(const std::string& name, const StepInputs& elements, const VariableValues& variables,
+                              std::int64_t step) override {
+    const CompiledFunction* function = TFD_TRY(program_->find_function(name));
+    auto shares = elements.shares ? *elements.shares : std::vector<ReplicaShare>();
+    auto done = TFD_TRY(steps_.run(*function, call_of_step(name, step, 0), std::move(shares), variables));
+    return StepOutcome{std::move(done.updates), std::move(done.metrics)};
+  }
+
   std::vector<CompileOne> left_to_compile(std::string_view besides) const override {
     return program_->left_to_compile(besides);
   }

@@ -140,6 +140,15 @@ reaches() { # I STEP
   [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
 }
 
+@test "elastic: tables whose rows are looked up have an undisturbed run's bits, too" {
+  OF_ALL=("$EXAMPLES/recommender/program.json" --replicas 4 --set 'datasets.interactions[1]={"shuffle": {"buffer": 2000, "seed": 7}}')
+  run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 1000' --fault 'kill worker:0 at step 2000' \
+    --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none --set train.steps=4000 --set train.checkpoint.dir=ck
+  [[ $stderr == *'without worker:1'*'without worker:0'* ]]
+  undisturbed 4000
+  [ "$(numbers_of_tables ck)" = "$(numbers_of_tables undisturbed)" ]
+}
+
 # Three workers whose program is another one with each value of VARIABLE; "the members differ in the program: …" is what they say.
 of_variable() { # VARIABLE ARGS…
   local variable=$1

@@ -28,6 +28,7 @@
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/train/trace.hpp"
 #include "tfd/variable/store.hpp"
+#include "training_steps.hpp"
 
 namespace tfd::strategy {
 
@@ -47,7 +48,7 @@ struct DeviceStepOptions {
   int tensorflow_workers = 0;
 };
 
-class DeviceSteps {
+class DeviceSteps final : public TrainingSteps {
  public:
   /// `program` and the trace outlive it.
   DeviceSteps(const program::Program& program, std::shared_ptr<function::Engine> engine, DeviceStepOptions options)
@@ -64,72 +65,50 @@ class DeviceSteps {
   /// Sets the variables, as put_state(). Modules are compiled when a step first calls them; no left_to_compile() may be
   /// in progress. kFailedPrecondition: steps are to be fused, but can't be. After another error there is no state, and
   /// only another load() may follow.
-  Result<void> load(std::vector<variable::VariableState> states);
+  Result<void> load(std::vector<variable::VariableState> states) override;
   /// Makes later steps with these replicas of the same training, on the same devices; the variables stay. For steps
   /// that are reduced with other processes. The exchange is borrowed.
-  void move_to(step::ReplicaRange replicas, step::ReplicaExchange& exchange) {
+  void move_to(step::ReplicaRange replicas, step::ReplicaExchange& exchange) override {
     options_.replicas = replicas;
     options_.exchange = exchange_ = &exchange;
     pieces_ = pieces();
   }
   /// Reads the variables' states, in the devices' own memory if the host can read it.
-  Result<std::vector<variable::VariableState>> states() const;
+  Result<std::vector<variable::VariableState>> states() const override;
   /// Values of each replica's copies of variables that are synchronized on read, by ReplicaCopies::copy_name(), where
   /// replicas share devices or processes; states() has one value for all of them.
-  task::NamedState copies() const { return kept_.export_all(program_, layout_, copies_); }
+  task::NamedState copies() const override { return kept_.export_all(program_, layout_, copies_); }
   /// Sets such copies, after load(). kInvalidArgument.
-  Result<void> load_copies(const task::NamedState& state) {
+  Result<void> load_copies(const task::NamedState& state) override {
     return kept_.import_all(program_, layout_, copies_, state);
   }
   /// Values of these variables on the devices, valid until the next step: find_values().
-  Result<step::VariableValues> values(const std::vector<std::string>& names) const;
+  Result<step::VariableValues> values(const std::vector<std::string>& names) const override;
 
-  /// Inputs of a step besides variables, already in transfer to the devices if they were prefetched.
-  struct Inputs {
-    step::StepInputs step;
-    std::vector<function::DeviceBuffers> buffers = {};  // by replica and input; null for variables and loss scales
-  };
   /// True if step() returns while the devices still compute, so that the next step's inputs can be transferred
   /// meanwhile.
-  bool works_ahead() const { return layout_options_.fuses; }
+  bool works_ahead() const override { return layout_options_.fuses; }
   /// Starts the transfer of inputs.
-  Result<Inputs> put(step::StepInputs inputs) const;
+  Result<Inputs> put(step::StepInputs inputs) const override;
 
-  struct Done {
-    std::vector<std::vector<tensor::Tensor>> metrics;  // scalars of each replica that had data
-    std::vector<function::DeviceBuffers> unread = {};  // metrics still on the devices, until read_metrics()
-    /// If the optimizer checks gradients: the variable whose gradient wasn't finite; nothing was updated then.
-    std::string nonfinite = {};
-  };
   /// Makes a step: reduces the changes of all replicas with data, according to the bindings and aggregations, and
   /// applies one update. `number`: of the step, for the trace. Errors of the program's function leave the variables
   /// unchanged; if steps are fused over several devices they end the process (DeviceProgram).
-  Result<Done> step(const Inputs& inputs, std::int64_t number = 0);
+  Result<Done> step(const Inputs& inputs, std::int64_t number = 0) override;
 
-  /// What this process's replicas computed for a step that isn't fused, before anything is reduced.
-  struct Computed {
-    std::vector<std::vector<tensor::Tensor>> metrics = {};  // of each replica that had data
-    std::vector<function::DeviceBuffers> changes = {};      // by replica of this process and changing pack
-    std::vector<std::vector<tensor::Tensor>> host = {};     // the same, to be reduced, or gathered
-  };
   /// The first half of a step that is reduced with other processes: it changes no variable, so it may be dropped.
-  Result<Computed> compute(const Inputs& inputs, std::int64_t number);
+  Result<Computed> compute(const Inputs& inputs, std::int64_t number) override;
   /// The second half: reduces and updates.
-  Result<Done> apply(Computed computed, const Inputs& inputs, std::int64_t number);
+  Result<Done> apply(Computed computed, const Inputs& inputs, std::int64_t number) override;
 
-  /// What a process would launch on its devices together with all others.
-  struct Launch {
-    std::size_t module = 0;       // of the function
-    std::uint64_t signature = 0;  // of the program and its devices: the same in all, or nothing may be launched
-  };
   /// The program for a step over all processes' devices, compiled; nullopt: with these inputs it can't be one. Changes
   /// no variable. Errors of the compilation.
-  Result<std::optional<Launch>> prepare_launch(const Inputs& inputs);
+  Result<std::optional<Launch>> prepare_launch(const Inputs& inputs) override;
   /// Launches what prepare_launch() returned, once all processes have agreed to. nullopt: a gradient isn't finite, and
   /// nothing has changed. Blocks until the devices are done: without an end, if another process doesn't launch it.
-  Result<std::optional<Done>> launch(const Inputs& inputs, std::int64_t number);
+  Result<std::optional<Done>> launch(const Inputs& inputs, std::int64_t number) override;
   /// Modules of later steps, as far as known, that aren't compiled yet; valid until the next load().
-  std::vector<step::CompileOne> left_to_compile();
+  std::vector<step::CompileOne> left_to_compile() override;
   /// Waits for the metrics, if the devices still compute them. Errors of the step.
   static Result<void> read_metrics(Done& done);
 

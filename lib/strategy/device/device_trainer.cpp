@@ -17,21 +17,9 @@ std::vector<variable::VariableState> DeviceTrainer::initial_states() const {
   return states;
 }
 
-/// Parses a checkpoint's state. Shares the tensors.
-Result<std::vector<variable::VariableState>> DeviceTrainer::states_of(task::NamedState state) const {
-  variable::VariableStore store;
-  store.set_optimizer(program_.rules);
-  for (const program::VariableDef& variable : program_.variables)
-    TFD_TRY(store.create(variable.name, tensor::Tensor::zeros(variable.spec.dtype, variable.spec.shape)));
-  TFD_TRY(store.import_state(state));
-  std::vector<variable::VariableState> states;
-  for (std::size_t i = 0; i < store.size(); ++i) states.push_back(store.copy(i));
-  return states;
-}
-
 // If devices use host memory, every one has a copy there. Values from a checkpoint are moved, not copied.
 Result<void> DeviceTrainer::check_memory(const TrainerPlace& place, const train::TrainStart& from) const {
-  if (engine_->plugin().platform != "cpu") return {};
+  if (engine_->plugin().platform != "cpu" || place.gather_outputs) return {};
   auto free = find_free_memory();
   if (free && from.state != nullptr)
     for (const auto& [name, value] : from.state->state) free->count += value.byte_size();
@@ -48,6 +36,11 @@ Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   with.command_environment = options_.command_environment;
   with.stop_data = stop_data_;
   with.log = options_.train.log;
+  with.gather_outputs = place.gather_outputs;
+  with.look_up = [this](const auto& lookups) -> Result<std::vector<tensor::Tensor>> {
+    if (on_host_ == nullptr) return fail(Code::kFailedPrecondition, "no tables to look rows up in");
+    return on_host_->look_up(lookups);
+  };
   runner_ = TFD_TRY(step::ReplicaRunner::make(program_, with));
   return {};
 }
@@ -57,21 +50,33 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
   if (engine_ == nullptr) engine_ = TFD_TRY(options_.make_engine());
   TFD_TRY(check_memory(place, from));
   TFD_TRY(make_runner(place));
-  steps_.emplace(program_, engine_,
-                 DeviceStepOptions{.replicas = place.replicas,
-                                   .devices = place.devices,
-                                   .logical_devices = options_.logical_devices,
-                                   .way = options_.step,
-                                   .trace = options_.train.trace.get(),
-                                   .exchange = place.exchange,
-                                   .tensorflow_pack_bytes = place.tensorflow_pack_bytes,
-                                   .system = place.system,
-                                   .tensorflow_workers = place.tensorflow_workers});
+  TFD_TRY(make_steps(place));
   TFD_TRY(steps_->load(from.state != nullptr
-                           ? TFD_TRY(states_of(std::exchange(from.state->state, {})), from.state->path)
+                           ? TFD_TRY(states_of(program_, std::exchange(from.state->state, {})), from.state->path)
                            : initial_states()));
   train::begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   set_step(from.step);
+  return {};
+}
+
+Result<void> DeviceTrainer::make_steps(const TrainerPlace& place) {
+  if (place.gather_outputs) {
+    auto made = TFD_TRY(HostSteps::make(program_, options_.make_engine, place.replicas,
+                                        [this]() -> step::ReplicaRunner& { return *runner_; }));
+    on_host_ = made.get();
+    steps_ = std::move(made);
+    return {};
+  }
+  steps_ = std::make_unique<DeviceSteps>(program_, engine_,
+                                         DeviceStepOptions{.replicas = place.replicas,
+                                                           .devices = place.devices,
+                                                           .logical_devices = options_.logical_devices,
+                                                           .way = options_.step,
+                                                           .trace = options_.train.trace.get(),
+                                                           .exchange = place.exchange,
+                                                           .tensorflow_pack_bytes = place.tensorflow_pack_bytes,
+                                                           .system = place.system,
+                                                           .tensorflow_workers = place.tensorflow_workers});
   return {};
 }
 
@@ -91,7 +96,8 @@ Result<DeviceSteps::Inputs> DeviceTrainer::take_new_inputs() {
   const train::Trace::Span span(options_.train.trace.get(), "data", 0, step_);
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : train::elements_of_step(step_, elements, replicas_);
-  auto inputs = TFD_TRY(runner_->take_inputs(train_.function, step_, most));
+  auto inputs = TFD_TRY(on_host_ != nullptr ? runner_->take_elements(train_.function, step_, most)
+                                            : runner_->take_inputs(train_.function, step_, most));
   if (!steps_->works_ahead()) return DeviceSteps::Inputs{.step = std::move(inputs)};
   return steps_->put(std::move(inputs));
 }
@@ -141,12 +147,14 @@ void DeviceTrainer::close() {
   ahead_.reset();
   runner_.reset();
   steps_.reset();
+  on_host_ = nullptr;
   engine_.reset();
 }
 
 Result<DeviceTrainer::Made> DeviceTrainer::made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done) {
   if (!done && done.error().code == Code::kUnavailable)
-    return fail(std::move(done).error());  // no fault of the function
+    return fail(std::move(done).error());                                  // no fault of the function
+  if (!done && on_host_ != nullptr) return fail(std::move(done).error());  // which names the function
   Made made{.number = step_, .done = TFD_TRY(std::move(done), train_.function)};
   const std::string& nonfinite = made.done.nonfinite;
   if (!nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
@@ -162,7 +170,8 @@ Result<DeviceTrainer::Made> DeviceTrainer::made(const DeviceSteps::Inputs& input
 
 void DeviceTrainer::compile_ahead() {
   auto left = steps_->left_to_compile();
-  std::ranges::move(runner_->left_to_compile(train_.function), std::back_inserter(left));
+  const std::string own = on_host_ != nullptr ? "" : train_.function;  // which the steps compile
+  std::ranges::move(runner_->left_to_compile(own), std::back_inserter(left));
   compiling_.begin(std::move(left));
 }
 
@@ -171,6 +180,7 @@ Result<std::vector<step::Metric>> DeviceTrainer::metrics_of(Made& made) const {
   if (!made.done.nonfinite.empty())
     return std::vector<step::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
   step::MetricAccumulator sum;
+  sum.add(made.done.reduced);
   for (std::size_t i = 0; i < made.done.metrics.size(); ++i)
     sum.add(TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i])));
   return sum.parts();
@@ -200,7 +210,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
 
 Result<void> DeviceTrainer::import_state(const task::NamedState& state) {
   compiling_.end();
-  return steps_->load(TFD_TRY(states_of(state)));
+  return steps_->load(TFD_TRY(states_of(program_, state)));
 }
 
 Result<void> DeviceTrainer::use_averages() {

@@ -3,12 +3,15 @@
 //
 // Trains a program on the devices of this process, step by step: its data, its steps, its state in checkpoint form.
 // What the next step is, and when it is made, is a StepDriver's business. Private to the room. Thread rule: one thread.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "device_steps.hpp"
+#include "host_steps.hpp"
 #include "tfd/step/replica_runner.hpp"
+#include "tfd/step/replica_step.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "tfd/train/train_loop.hpp"
@@ -24,6 +27,8 @@ struct TrainerPlace {
   int tensorflow_workers = 0;                 // as in DeviceStepOptions; their datasets are these replicas' alone then
   std::int64_t tensorflow_pack_bytes = 0;     // as there
   std::vector<std::vector<int>> system = {};  // as in DeviceStepOptions
+  /// The variables are on the host (HostSteps), and a step needs the outputs of all replicas, of this process's `own`.
+  std::function<Result<step::ReplicaOutputs>(step::ReplicaOutputs own)> gather_outputs = {};
 };
 
 class DeviceTrainer {
@@ -41,9 +46,9 @@ class DeviceTrainer {
   /// Goes on with other replicas of the same training: engine, modules and variables stay, and the data are read from
   /// this position on. kInvalidArgument: these aren't the data of the position.
   Result<void> move_to(const TrainerPlace& place, const step::DataPosition& position);
-  bool is_open() const { return steps_.has_value(); }
+  bool is_open() const { return steps_ != nullptr; }
   step::ReplicaRunner& runner() { return *runner_; }
-  const DeviceSteps& steps() const { return *steps_; }
+  const TrainingSteps& steps() const { return *steps_; }
   const function::Engine& engine() const { return *engine_; }
 
   std::int64_t step() const { return step_; }
@@ -97,8 +102,8 @@ class DeviceTrainer {
 
  private:
   std::vector<variable::VariableState> initial_states() const;
-  Result<std::vector<variable::VariableState>> states_of(task::NamedState state) const;
   Result<void> make_runner(const TrainerPlace& place);
+  Result<void> make_steps(const TrainerPlace& place);
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
   Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);
@@ -113,7 +118,8 @@ class DeviceTrainer {
   int replicas_ = 1;  // of the training
   std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<step::ReplicaRunner> runner_;
-  std::optional<DeviceSteps> steps_;
+  std::unique_ptr<TrainingSteps> steps_;
+  HostSteps* on_host_ = nullptr;  // the same, if the variables are on the host
   /// Inputs of the next step, and the data's position before them.
   struct Ahead {
     step::DataPosition position;

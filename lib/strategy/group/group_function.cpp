@@ -101,7 +101,9 @@ class GroupFunction {
     with.stop_data = stop_data_;
     with.log = train_.log;
     with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
-    with.gather_outputs = [this](step::ReplicaOutputs outputs) { return gather_outputs(outputs); };
+    with.gather_outputs = [this](const step::ReplicaOutputs& outputs) {
+      return gather_outputs(*exchange_, round_++, outputs);
+    };
     TFD_TRY(make_host());
     with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
     with.order = TFD_TRY(share_state());
@@ -169,17 +171,6 @@ class GroupFunction {
       return replicas_->run(request_.function, element ? all_from(function_, *element) : ProgramArguments());
     rows_ = TFD_TRY(replicas_->run_on_rows(request_.function, element ? *element : DistributedElement()));
     return ProgramOutcome();
-  }
-
-  /// Outputs of the members' replicas, in their order, which is that of the ranks.
-  Result<step::ReplicaOutputs> gather_outputs(const step::ReplicaOutputs& own) {
-    step::ReplicaOutputs all;
-    for (const std::string& text : TFD_TRY(exchange_->gather("outputs", round_++, format_outputs(own)))) {
-      step::ReplicaOutputs one = TFD_TRY(parse_outputs(text));
-      std::ranges::move(one.outputs, std::back_inserter(all.outputs));
-      std::ranges::move(one.examples, std::back_inserter(all.examples));
-    }
-    return all;
   }
 
   Result<void> write(ProgramOutcome outcome) {

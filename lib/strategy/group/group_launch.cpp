@@ -40,6 +40,7 @@ void GroupMember::use_system(int replicas) {
   if (system_.empty()) return;
   const int devices = static_cast<int>(system_.size());
   auto why_not = why_not_over_hosts(program_, options_.device.step, replicas, trainer_.engine().plugin().platform);
+  if (options_.on_host) why_not = "the variables are on the host";
   if (options_.as_tensorflow) why_not = "--compat tensorflow adds up as TensorFlow's processes do";
   if (devices != replicas)
     why_not = fmt::format("{} share {}", counted(static_cast<std::uint64_t>(replicas), "replica"),

@@ -87,12 +87,17 @@ bool GroupMember::leaves(const Notices& notices) const {
 
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
-  return {own,
-          std::min(options_.device.replicas, own.count),
-          exchange_.get(),
-          options_.as_tensorflow ? static_cast<int>(names_.size()) : 0,
-          options_.pack_bytes,
-          system_};
+  TrainerPlace place{own,
+                     std::min(options_.device.replicas, own.count),
+                     exchange_.get(),
+                     options_.as_tensorflow ? static_cast<int>(names_.size()) : 0,
+                     options_.pack_bytes,
+                     system_};
+  if (options_.on_host)
+    place.gather_outputs = [this](const step::ReplicaOutputs& outputs) {
+      return gather_outputs(*exchange_, trainer_.step(), outputs);
+    };
+  return place;
 }
 
 GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const {

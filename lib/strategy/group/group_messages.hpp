@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "group_exchange.hpp"
 #include "tfd/step/call.hpp"
 #include "tfd/step/replica_step.hpp"
 
@@ -23,5 +24,9 @@ Result<std::vector<step::Metric>> parse_metrics(std::string_view text);
 std::string format_outputs(const step::ReplicaOutputs& outputs);
 /// kProtocolMismatch.
 Result<step::ReplicaOutputs> parse_outputs(std::string_view text);
+/// Outputs of all members' replicas, in their order, which is that of the ranks. `number`: the same in all members.
+/// Errors of GroupExchange::gather(); kProtocolMismatch.
+Result<step::ReplicaOutputs> gather_outputs(GroupExchange& exchange, std::int64_t number,
+                                            const step::ReplicaOutputs& own);
 
 }  // namespace tfd::strategy

@@ -54,9 +54,8 @@ class GroupRunner final : public Runner {
 
   Result<train::TrainSummary> train(const program::Program& program, RunOptions options) override {
     if (role_.job == TaskJob::kEvaluate) return follow_as_evaluator(program, role_.task, options);
-    if (const auto why_not = why_on_host(program))
-      return fail(Code::kUnimplemented, "{}: --strategy {} trains variables on devices only, but {}", program.path,
-                  options_.kind->name, *why_not);
+    const auto why_not = why_on_host(program);
+    if (why_not) TFD_TRY(check_on_host(program, *why_not));
     if (options_.follows_members && program.train->replicas == program::Replicas::kSplit)
       return fail(Code::kInvalidArgument,
                   "{}: train.replicas: \"split\": one element is the batch of all replicas, however many there are: "
@@ -67,7 +66,10 @@ class GroupRunner final : public Runner {
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
         {"--verify-every", std::to_string(options.verify_every)},
         {"--step", std::to_string(static_cast<int>(options_.step))}};
-    return train_in_group(program, options_of_group(program, std::move(options), std::move(agreement)));
+    GroupTrainingOptions with = options_of_group(program, std::move(options), std::move(agreement));
+    with.on_host = why_not.has_value();
+    if (why_not) with.device.train.log.info("the variables are on the host: {}", *why_not);
+    return train_in_group(program, std::move(with));
   }
 
   Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,
@@ -90,6 +92,24 @@ class GroupRunner final : public Runner {
   }
 
  private:
+  /// What only variables on devices can do, and what no group can.
+  Result<void> check_on_host(const program::Program& program, const std::string& why) const {
+    for (const program::VariableDef& one : program.variables) {
+      if (one.per_worker)
+        return fail(Code::kInvalidArgument,
+                    "{}: variable '{}' is per worker, which --strategy {} does not support: use tfd-coordinate",
+                    program.path, one.name, options_.kind->name);
+      if (options_.follows_members && one.synchronization == variable::Synchronization::kOnRead)
+        return fail(Code::kUnimplemented,
+                    "{}: --batch per-replica with '{}', which is synchronized on read, needs "
+                    "variables on devices, but {}",
+                    program.path, one.name, why);
+    }
+    if (options_.compat == Compat::kNone) return {};
+    return fail(Code::kUnimplemented, "{}: --compat tensorflow trains variables on devices only, but {}", program.path,
+                why);
+  }
+
   /// What a training, and a run of a function, need alike. `agreement`: what must be the same in all, besides.
   GroupTrainingOptions options_of_group(const program::Program& program, RunOptions options,
                                         std::vector<std::pair<std::string, std::string>> agreement) const {

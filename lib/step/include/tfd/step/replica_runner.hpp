@@ -37,6 +37,7 @@ struct InputPart {
 };
 
 struct ReplicaOutputs;
+struct ReplicaShare;
 
 struct ReplicaOptions {
   int replicas = 1;  // of this process
@@ -89,12 +90,14 @@ struct RunOutcome {
 /// Inputs of a step's replicas besides variables, for a caller that runs the function itself.
 struct StepInputs {
   struct Replica {
-    std::vector<tensor::Tensor> values;  // by input of the function; empty for variables and loss scales
+    std::vector<tensor::Tensor> values;  // by input of the function; empty for variables and loss scales, or all
     std::size_t module = 0;              // the function's module that takes them
     double examples = 1;                 // weight in means
     int replica = 0;                     // of this process
   };
   std::vector<Replica> replicas;  // those that have data
+  /// The elements, by such replica, where they are still to be bound; shared with who makes the step again.
+  std::shared_ptr<const std::vector<ReplicaShare>> shares = {};
 };
 
 class ReplicaRunner {
@@ -114,6 +117,11 @@ class ReplicaRunner {
   /// The same up to the call of the function, which the caller makes. Not for functions with lookups, which depend on
   /// variables.
   virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
+  /// Takes the elements of a step, without binding anything to them, for the next one.
+  virtual Result<StepInputs> take_elements(const std::string& function, std::int64_t step, int most_elements = 0) = 0;
+  /// step() on these elements, which may be none, where other processes have some.
+  virtual Result<StepOutcome> step_on(const std::string& function, const StepInputs& elements,
+                                      const VariableValues& variables, std::int64_t step) = 0;
   /// Functions that aren't compiled yet, except one that the caller runs itself; valid during this object's lifetime.
   virtual std::vector<CompileOne> left_to_compile(std::string_view besides = {}) const = 0;
   /// Metrics from a replica's scalars, one for each metric of the function, weighted by its examples. kInvalidArgument:
