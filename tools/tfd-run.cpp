@@ -181,7 +181,8 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
   const auto summary = TFD_TRY(runner.run_function(program, request, std::move(with)));
   progress.finish();
-  if (!a.predict.empty() && summary.reason != "interrupted") {
+  const bool writes = !a.has_group() || runner.role().is_chief;  // the others have none of the results
+  if (!a.predict.empty() && writes && summary.reason != "interrupted") {
     TFD_TRY(predictions.finish());
     if (!a.output.empty())
       say(io, fmt::format("{} written to {}", counted(static_cast<std::uint64_t>(predictions.count()), "prediction"),

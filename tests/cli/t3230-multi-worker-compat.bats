@@ -122,3 +122,42 @@ JSON
   refused 64 "it takes no --workers" --workers 1:2
   refused 64 "3 replicas can't be divided by 2 workers: each has as many" --replicas 3
 }
+
+@test "multi-worker: --compat tensorflow with --function deals the rows out, and reduces and gathers them, as TensorFlow does" {
+  doubling_program
+  printed() { # ARGS…
+    compat 2 program.json --replicas 4 --function double "$@"
+    group_ends 0
+    [ ! -s worker:1.events ]
+    cat worker:0.events
+  }
+  # Of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
+  local thirteen='[{"range": 13}, {"batch": {"size": 4}}]'
+  [ "$(printed --dataset "$thirteen" | sed -n '1p;$p')" = '{"0":[0],"1":[4],"2":[2],"3":[6]}
+{"0":[24]}' ]
+  # Of 3 rows, and of 2, too, the first replica of each worker gets one first.
+  [ "$(printed --dataset '[{"range": 5}, {"batch": {"size": 3}}]')" = '{"0":[0],"1":[4],"2":[2]}
+{"0":[6],"2":[8]}' ]
+  [ "$(printed --dataset "$thirteen" --gather 0 | sed -n '1p;$p')" = '[0,4,2,6]
+[24]' ]
+  [ "$(printed --dataset "$thirteen" --reduce sum | xargs)" = '[12] [44] [76] [24]' ]
+  # A mean of integers is one of floating-point numbers, of all replicas; over the rows, of those that there are.
+  [ "$(printed --dataset "$thirteen" --reduce mean | xargs)" = '[3.0] [11.0] [19.0] [6.0]' ]
+  [ "$(printed --dataset "$thirteen" --reduce mean --axis 0 | xargs)" = '3.0 11.0 19.0 24.0' ]
+  compat 2 program.json --replicas 4 --function count --dataset "$thirteen"
+  group_ends 65
+  grep -q "function 'count' updates variables, which --function of several workers with --compat tensorflow doesn't do$" worker:0.talk
+}
+
+@test "multi-worker: --compat tensorflow with --predict gives each row's result once, in the order of the workers' replicas" {
+  doubling_program
+  local n
+  for n in 1 2; do
+    compat "$n" program.json --replicas 4 --predict double --output rows.npy --dataset '[{"range": 8}, {"batch": {"size": 4}}]'
+    group_ends 0
+    mv rows.npy "rows$n.npy"
+  done
+  numbers() { python3 -c 'import sys; data = open(sys.argv[1], "rb").read(); print(*memoryview(data[-64:]).cast("q"))' "$1"; }
+  [ "$(numbers rows1.npy)" = '0 2 4 6 8 10 12 14' ]
+  [ "$(numbers rows2.npy)" = '0 4 2 6 8 12 10 14' ]
+}

@@ -113,7 +113,8 @@ Result<std::optional<variable::Checkpoint>> find_weights(const program::Program&
 }
 
 Result<void> write_results(const RunRequest& request, const std::vector<DistributedValue>& results,
-                           const CombineValue& combine, const train::TrainOptions& options) {
+                           const CombineValue& combine, const train::TrainOptions& options,
+                           const std::vector<std::size_t>& places) {
   std::string line;
   if (request.combine.reduce || request.combine.gather_axis) {
     std::vector<Tensor> combined;
@@ -124,7 +125,7 @@ Result<void> write_results(const RunRequest& request, const std::vector<Distribu
     const auto local = local_results(results);
     JsonLine replicas;
     for (std::size_t replica = 0; replica < local.size(); ++replica)
-      replicas.add_raw(std::to_string(replica), results_json(local[replica]));
+      replicas.add_raw(std::to_string(places.empty() ? replica : places[replica]), results_json(local[replica]));
     line = std::move(replicas).text();
   }
   return options.write_event ? options.write_event(line) : Result<void>();

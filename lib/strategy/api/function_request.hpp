@@ -24,8 +24,9 @@ Result<std::optional<variable::Checkpoint>> find_weights(const program::Program&
                                                          const train::TrainOptions& options);
 /// Combines the replicas' values into one, according to the request.
 using CombineValue = std::function<Result<tensor::Tensor>(const DistributedValue&)>;
-/// Writes one line, with the replicas that have results.
+/// Writes one line, with the replicas that have results. `places`: their numbers; empty: the first ones.
 Result<void> write_results(const RunRequest& request, const std::vector<DistributedValue>& results,
-                           const CombineValue& combine, const train::TrainOptions& options);
+                           const CombineValue& combine, const train::TrainOptions& options,
+                           const std::vector<std::size_t>& places = {});
 
 }  // namespace tfd::strategy

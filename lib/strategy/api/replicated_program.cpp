@@ -2,44 +2,68 @@
 #include "replicated_program.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tfd/base/text.hpp"
 #include "tfd/function/resident.hpp"
+#include "tfd/variable/rows.hpp"
 
 namespace tfd::strategy {
 namespace {
 
 using tensor::Tensor;
 
-/// Number of replicas with rows, at least one; later ones have none.
-std::size_t replicas_with_data(const DistributedElement& element) {
+using Places = std::vector<std::size_t>;
+
+/// The first ones.
+Places places_below(std::size_t count) {
+  Places out(count);
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
+/// Replicas with rows. Of one worker it is the first ones, and one at least; of several any, or none.
+Places replicas_with_data(const DistributedElement& element, bool of_workers) {
   const auto has_rows = [&](std::size_t replica) {
     return std::ranges::any_of(element.fields, [&](const DistributedValue& field) {
       const auto& shape = field.on(replica).shape();
       return shape.empty() || shape[0] > 0;
     });
   };
-  std::size_t count = element.fields.empty() ? 1 : element.fields.front().components().size();
-  while (count > 1 && !has_rows(count - 1)) --count;
-  return count;
-}
-
-step::ReplicaElements elements_of(const DistributedElement& element, std::size_t replicas) {
-  step::ReplicaElements out{element.spec, {}};
-  for (std::size_t replica = 0; replica < replicas; ++replica) out.of.push_back(element.on(replica));
+  Places out = places_below(element.fields.empty() ? 1 : element.fields.front().components().size());
+  if (of_workers)
+    std::erase_if(out, [&](std::size_t replica) { return !has_rows(replica); });
+  else
+    while (out.size() > 1 && !has_rows(out.size() - 1)) out.pop_back();
   return out;
 }
 
-/// Number of rows that are data according to a mask; padding is last. nullopt: no mask.
-std::optional<std::int64_t> unpadded_rows(const DistributedElement& element) {
+step::ReplicaElements elements_of(const DistributedElement& element, const Places& places) {
+  step::ReplicaElements out{element.spec, {}};
+  for (const std::size_t replica : places) out.of.push_back(element.on(replica));
+  return out;
+}
+
+/// The rows that are data according to a mask; nullopt: no mask.
+std::optional<std::vector<std::int64_t>> unpadded_rows(const DistributedElement& element) {
   for (std::size_t field = 0; field < element.spec.size(); ++field) {
     if (!element.spec[field].is_mask) continue;
-    double rows = 0;
+    std::vector<std::int64_t> rows;
+    std::int64_t row = 0;
     for (const Tensor& mask : element.fields[field].components())
-      for (const float row : mask.as<float>()) rows += row;
-    return static_cast<std::int64_t>(rows);
+      for (const float is_data : mask.as<float>()) {
+        if (is_data != 0) rows.push_back(row);
+        ++row;
+      }
+    return rows;
   }
   return std::nullopt;
+}
+
+Result<Tensor> without_padding(const Tensor& result, const std::vector<std::int64_t>& rows) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const bool is_last = rows.empty() || rows.back() == count - 1;  // the padding
+  return is_last ? result.slice_rows(0, std::min(count, result.shape()[0])) : variable::gather_rows(result, rows);
 }
 
 /// Wraps a value as an element with an unnamed field.
@@ -50,7 +74,7 @@ DistributedElement element_of(const DistributedValue& value) {
 
 /// Collects arguments in the runner's form.
 struct Binder {
-  std::size_t replicas;  // that run
+  Places places;  // of the replicas that run
   step::ReplicaArguments bound = {};
 
   step::ArgumentValue operator()(const ProgramArgument& argument) {
@@ -59,7 +83,7 @@ struct Binder {
     const auto* value = std::get_if<DistributedValue>(&argument);
     const DistributedElement element = value != nullptr ? element_of(*value) : std::get<DistributedElement>(argument);
     step::IteratorRef id{std::to_string(bound.elements.size())};
-    bound.elements.emplace(id.id, elements_of(element, replicas));
+    bound.elements.emplace(id.id, elements_of(element, places));
     return id;
   }
 };
@@ -74,21 +98,23 @@ ProgramArguments all_from(const program::FunctionDef& function, const Distribute
 
 ReplicatedProgram::ReplicatedProgram(const program::Program& program, VariableHost& host,
                                      const step::ReplicaCopies& copies, const step::ReplicaOptions& options,
-                                     Compat compat, std::unique_ptr<step::ReplicaRunner> runner)
+                                     Compat compat, int workers, std::unique_ptr<step::ReplicaRunner> runner)
     : program_(program),
       host_(host),
       copies_(copies),
       replicas_(options.replicas),
       compat_(compat),
+      workers_(workers),
       order_(options.order),
       runner_(std::move(runner)) {}
 
 Result<std::unique_ptr<ReplicatedProgram>> ReplicatedProgram::make(const program::Program& program, VariableHost& host,
                                                                    const step::ReplicaCopies& copies,
-                                                                   const step::ReplicaOptions& options, Compat compat) {
+                                                                   const step::ReplicaOptions& options, Compat compat,
+                                                                   int workers) {
   auto runner = TFD_TRY(step::ReplicaRunner::make(program, options));
   return std::unique_ptr<ReplicatedProgram>(
-      new ReplicatedProgram(program, host, copies, options, compat, std::move(runner)));
+      new ReplicatedProgram(program, host, copies, options, compat, workers, std::move(runner)));
 }
 
 Result<const program::FunctionDef*> ReplicatedProgram::find_function(const std::string& name) const {
@@ -103,7 +129,9 @@ Result<DistributedDataset> ReplicatedProgram::distribute(const std::string& data
   if (compat_ == Compat::kNone || plan == program_.datasets.end())
     return DistributedDataset::of_batches(TFD_TRY(runner_->find_dataset(dataset)), replicas_);
   const auto make = [&](const data::Plan& one) { return runner_->make_dataset(dataset, one); };
-  return DistributedDataset::of_plan(plan->second, make, {.replicas = replicas_, .compat = compat_});
+  return DistributedDataset::of_plan(
+      plan->second, make,
+      {.workers = workers_, .replicas = replicas_, .compat = compat_, .between_graph = workers_ > 1});
 }
 
 Result<step::VariableValues> ReplicatedProgram::read(const std::vector<std::string>& variables) {
@@ -115,9 +143,9 @@ Result<step::VariableValues> ReplicatedProgram::read(const std::vector<std::stri
 }
 
 /// Takes the next element of each dataset that the function reads itself, distributed like arguments.
-Result<void> ReplicatedProgram::take_own_data(const program::FunctionDef& function, step::ReplicaArguments& bound) {
+Result<void> ReplicatedProgram::take_own_data(const program::FunctionDef& function, Bound& bound) {
   for (const program::InputBinding& input : function.inputs) {
-    if (input.kind != program::InputKind::kDataset || bound.datasets.contains(input.name)) continue;
+    if (input.kind != program::InputKind::kDataset || bound.arguments.datasets.contains(input.name)) continue;
     const std::string where = "dataset '" + input.name + "'";
     auto found = own_data_.find(input.name);
     if (found == own_data_.end()) {
@@ -126,42 +154,48 @@ Result<void> ReplicatedProgram::take_own_data(const program::FunctionDef& functi
     }
     const auto element = TFD_TRY(found->second.next(), where);
     if (!element) return fail(Code::kOutOfRange, "end of {}", where);
-    bound.datasets.emplace(input.name, elements_of(*element, replicas_with_data(*element)));
+    Places places = replicas_with_data(*element, workers_ > 1);
+    bound.arguments.datasets.emplace(input.name, elements_of(*element, places));
+    if (places.size() < bound.places.size()) bound.places = std::move(places);
   }
   return {};
 }
 
-Result<step::ReplicaArguments> ReplicatedProgram::bind(const program::FunctionDef& function,
-                                                       const ProgramArguments& arguments) {
+Result<ReplicatedProgram::Bound> ReplicatedProgram::bind(const program::FunctionDef& function,
+                                                         const ProgramArguments& arguments) {
   if (arguments.args.size() > static_cast<std::size_t>(function.arg_count))
     return fail(Code::kInvalidArgument, "{} arguments for a function that takes {}", arguments.args.size(),
                 function.arg_count);
-  Binder bind{static_cast<std::size_t>(replicas_)};
+  Binder bind{places_below(static_cast<std::size_t>(replicas_))};
   const auto look = [&](const ProgramArgument& argument) {
-    if (const auto* element = std::get_if<DistributedElement>(&argument))
-      bind.replicas = std::min(bind.replicas, replicas_with_data(*element));
+    const auto* element = std::get_if<DistributedElement>(&argument);
+    if (element == nullptr) return;
+    Places places = replicas_with_data(*element, workers_ > 1);
+    if (places.size() < bind.places.size()) bind.places = std::move(places);
   };
   for (const ProgramArgument& argument : arguments.args) look(argument);
   for (const auto& [name, argument] : arguments.kwargs) look(argument);
   for (const ProgramArgument& argument : arguments.args) bind.bound.args.push_back(bind(argument));
   for (const auto& [name, argument] : arguments.kwargs) bind.bound.kwargs.emplace_back(name, bind(argument));
-  TFD_TRY(take_own_data(function, bind.bound));
-  return std::move(bind.bound);
+  Bound out{std::move(bind.bound), std::move(bind.places)};
+  TFD_TRY(take_own_data(function, out));
+  return out;
 }
 
 Result<ProgramOutcome> ReplicatedProgram::run(const std::string& name, const ProgramArguments& arguments) {
   const program::FunctionDef* function = TFD_TRY(find_function(name));
   const auto bound = TFD_TRY(bind(*function, arguments), name);
-  auto outcome = TFD_TRY(runner_->run(name, bound, TFD_TRY(read(function->variables_read()), name)));
-  const std::size_t replicas = outcome.results.size();
-  return ProgramOutcome{regroup(outcome.results, static_cast<std::size_t>(replicas_)), replicas,
+  if (bound.places.empty()) return ProgramOutcome();
+  auto outcome = TFD_TRY(runner_->run(name, bound.arguments, TFD_TRY(read(function->variables_read()), name)));
+  return ProgramOutcome{regroup(outcome.results, static_cast<std::size_t>(replicas_)), bound.places,
                         std::move(outcome.updates)};
 }
 
 Result<std::vector<Tensor>> ReplicatedProgram::run_on_rows(const std::string& name, const DistributedElement& element) {
   const program::FunctionDef* function = TFD_TRY(find_function(name));
   const auto bound = TFD_TRY(bind(*function, all_from(*function, element)), name);
-  auto outcome = TFD_TRY(runner_->run(name, bound, TFD_TRY(read(function->variables_read()), name), true));
+  if (bound.places.empty()) return std::vector<Tensor>();
+  auto outcome = TFD_TRY(runner_->run(name, bound.arguments, TFD_TRY(read(function->variables_read()), name), true));
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < outcome.results.front().size(); ++i) {
     std::vector<Tensor> pieces;  // in the order of the replicas, which is that of the rows
@@ -172,7 +206,7 @@ Result<std::vector<Tensor>> ReplicatedProgram::run_on_rows(const std::string& na
                   name, i, out[0].shape()[0], out[i].shape()[0]);
   }
   if (const auto rows = unpadded_rows(element))
-    for (Tensor& result : out) result = result.slice_rows(0, std::min(*rows, result.shape()[0]));
+    for (Tensor& result : out) result = TFD_TRY(without_padding(result, *rows), "function '" + name + "'");
   return out;
 }
 
@@ -181,7 +215,7 @@ Result<void> ReplicatedProgram::add_returns(const std::string& name, ProgramOutc
   const auto values = TFD_TRY(read(function->returns), name);
   for (const std::string& variable : function->returns) {
     if (!copies_.has(variable)) {
-      outcome.results.push_back(DistributedValue::mirrored({outcome.replicas, values.at(variable)}));
+      outcome.results.push_back(DistributedValue::mirrored({outcome.places.size(), values.at(variable)}));
       continue;
     }
     std::vector<Tensor> copies;

@@ -26,17 +26,18 @@ ProgramArguments all_from(const program::FunctionDef& function, const Distribute
 
 struct ProgramOutcome {
   std::vector<DistributedValue> results = {};
-  std::size_t replicas = 0;                    // that had data
+  std::vector<std::size_t> places = {};        // of the replicas that had data
   std::vector<variable::Update> updates = {};  // to be applied
 };
 
 class ReplicatedProgram {
  public:
-  /// Makes the functions; `program` and `host` are borrowed. Errors of ReplicaRunner::make().
+  /// Makes the functions; `program` and `host` are borrowed. `workers`: under kTensorflow, processes with equally many
+  /// replicas, each with its share of the data. Errors of ReplicaRunner::make().
   static Result<std::unique_ptr<ReplicatedProgram>> make(const program::Program& program, VariableHost& host,
                                                          const step::ReplicaCopies& copies,
                                                          const step::ReplicaOptions& options,
-                                                         Compat compat = Compat::kNone);
+                                                         Compat compat = Compat::kNone, int workers = 1);
 
   /// Distributes a dataset; under kTensorflow in TensorFlow's shares.
   Result<DistributedDataset> distribute(const std::string& dataset);
@@ -49,17 +50,23 @@ class ReplicatedProgram {
 
  private:
   ReplicatedProgram(const program::Program& program, VariableHost& host, const step::ReplicaCopies& copies,
-                    const step::ReplicaOptions& options, Compat compat, std::unique_ptr<step::ReplicaRunner> runner);
+                    const step::ReplicaOptions& options, Compat compat, int workers,
+                    std::unique_ptr<step::ReplicaRunner> runner);
   Result<const program::FunctionDef*> find_function(const std::string& name) const;
   Result<step::VariableValues> read(const std::vector<std::string>& variables);
-  Result<step::ReplicaArguments> bind(const program::FunctionDef& function, const ProgramArguments& arguments);
-  Result<void> take_own_data(const program::FunctionDef& function, step::ReplicaArguments& bound);
+  struct Bound {
+    step::ReplicaArguments arguments;
+    std::vector<std::size_t> places;  // of the replicas that run; none: no replica of several workers has a row
+  };
+  Result<Bound> bind(const program::FunctionDef& function, const ProgramArguments& arguments);
+  Result<void> take_own_data(const program::FunctionDef& function, Bound& bound);
 
   const program::Program& program_;
   VariableHost& host_;
   const step::ReplicaCopies& copies_;
   const int replicas_;
   const Compat compat_;
+  const int workers_;
   const data::Order order_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::map<std::string, DistributedIterator> own_data_;  // iterators of datasets that functions read themselves

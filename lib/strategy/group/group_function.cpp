@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_function.hpp"
 
+#include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -11,11 +13,56 @@
 #include "group_messages.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/function/devices.hpp"
+#include "tfd/tensor/ring_sum.hpp"
+#include "tfd/variable/reduction.hpp"
 
 namespace tfd::strategy {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using tensor::DType;
+using tensor::Tensor;
+
+/// Replicas with a value, of all, which are those of so many workers.
+struct Having {
+  const std::vector<std::size_t>& places;
+  int replicas;
+  int workers;
+};
+
+/// Reduces as MultiWorkerMirroredStrategy.reduce() does: around the ring of the replicas, of which those without data
+/// add nothing; of integers, too, a mean is one of floating-point numbers; and a value that is the same on all adds up
+/// over workers.
+Result<Tensor> reduce_as_tensorflow(program::Reduce how, const DistributedValue& value,
+                                    const std::optional<std::vector<std::int64_t>>& axes, const Having& having) {
+  const bool is_mean = how == program::Reduce::kMean;
+  if (value.is_mirrored() || (value.is_plain() && is_mean))
+    return reduce(how, value, axes, static_cast<std::size_t>(having.replicas));
+  std::vector<Tensor> all(static_cast<std::size_t>(value.is_plain() ? having.workers : having.replicas));
+  std::int64_t elements = 0, size = 0;
+  for (std::size_t i = 0; i < (value.is_plain() ? all.size() : having.places.size()); ++i) {
+    Tensor one = value.on(i);
+    if (axes) {
+      std::int64_t count = 1;
+      for (const std::size_t axis : TFD_TRY(variable::positions_of(*axes, one.shape()))) count *= one.shape()[axis];
+      elements += count;
+      one = TFD_TRY(variable::sum_over(one, *axes));
+    }
+    size = one.size();
+    all[value.is_plain() ? i : having.places[i]] = std::move(one);
+  }
+  const Tensor sum = TFD_TRY(tensor::ring_sum(all, 0, size));
+  return is_mean ? variable::quotient(sum, axes ? elements : having.replicas) : sum;
+}
+
+Result<Tensor> gather_as_tensorflow(const DistributedValue& value, std::int64_t axis) {
+  constexpr std::array kGathered{DType::kF16, DType::kF32, DType::kF64, DType::kS32, DType::kS64};
+  const DType dtype = value.components().front().dtype();
+  if (std::ranges::find(kGathered, dtype) == kGathered.end())
+    return fail(Code::kInvalidArgument, "only f16, f32, f64, s32 and s64 are gathered, not {}",
+                tensor::dtype_name(dtype));
+  return gather(value, axis);
+}
 
 class GroupFunction {
  public:
@@ -107,7 +154,9 @@ class GroupFunction {
     TFD_TRY(make_host());
     with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
     with.order = TFD_TRY(share_state());
-    replicas_ = TFD_TRY(ReplicatedProgram::make(program_, *host_, copies_, with));
+    const Compat compat = options_.as_tensorflow ? Compat::kTensorflow : Compat::kNone;
+    replicas_ = TFD_TRY(ReplicatedProgram::make(program_, *host_, copies_, with, compat,
+                                                options_.as_tensorflow ? group_->communicator().size() : 1));
     if (options_.device.on_begin) options_.device.on_begin();
     if (!takes_arguments(function_)) return {};
     const auto dataset = TFD_TRY(replicas_->distribute(request_.dataset), where());
@@ -175,13 +224,18 @@ class GroupFunction {
 
   Result<void> write(ProgramOutcome outcome) {
     if (request_.predict) return rows_.empty() ? Result<void>() : request_.predict(rows_);
+    if (outcome.places.empty()) return {};  // a step in which no replica has a row
     TFD_TRY(replicas_->add_returns(request_.function, outcome));
     const auto combine = [&](const DistributedValue& value) {
       const Combine& how = request_.combine;
-      const auto replicas = static_cast<std::size_t>(exchange_->range().all);
-      return how.reduce ? reduce(*how.reduce, value, how.axes, replicas) : gather(value, *how.gather_axis);
+      const int replicas = exchange_->range().all, workers = group_->communicator().size();
+      if (!how.reduce)
+        return options_.as_tensorflow ? gather_as_tensorflow(value, *how.gather_axis) : gather(value, *how.gather_axis);
+      if (options_.as_tensorflow)
+        return reduce_as_tensorflow(*how.reduce, value, how.axes, {outcome.places, replicas, workers});
+      return reduce(*how.reduce, value, how.axes, static_cast<std::size_t>(replicas));
     };
-    return write_results(request_, outcome.results, combine, train_);
+    return write_results(request_, outcome.results, combine, train_, outcome.places);
   }
 
   const program::Program& program_;

@@ -76,9 +76,12 @@ class GroupRunner final : public Runner {
                                            RunOptions options) override {
     if (role_.job == TaskJob::kEvaluate)
       return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
-    if (options_.compat != Compat::kNone)
+    const program::FunctionDef* function = program.find_function(request.function);
+    if (options_.compat != Compat::kNone && members_.size() > 1 && function != nullptr && function->has_updates())
       return fail(Code::kUnimplemented,
-                  "--compat tensorflow isn't there for --function and --predict of several workers");
+                  "function '{}' updates variables, which --function of several workers with --compat tensorflow "
+                  "doesn't do",
+                  request.function);
     const Combine& how = request.combine;
     std::vector<std::pair<std::string, std::string>> agreement{
         {request.predict ? "--predict" : "--function", request.function},

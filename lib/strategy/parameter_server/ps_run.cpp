@@ -96,7 +96,7 @@ class PsRun {
     TFD_TRY(replicas_->add_returns(request_.function, outcome));
     const auto combine = [&](const DistributedValue& value) {
       const Combine& how = request_.combine;
-      return how.reduce ? reduce(*how.reduce, value, how.axes, outcome.replicas) : gather(value, *how.gather_axis);
+      return how.reduce ? reduce(*how.reduce, value, how.axes, outcome.places.size()) : gather(value, *how.gather_axis);
     };
     return write_results(request_, outcome.results, combine, options_.train);
   }
