@@ -9,11 +9,11 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <variant>
 
 #include "directory.hpp"
 #include "group_keys.hpp"
 #include "held_meeting.hpp"
+#include "join_call.hpp"
 #include "listen_host.hpp"
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
@@ -73,13 +73,7 @@ class GroupImpl final : public Group {
     const MutexLock lock(mutex_);
     has_left_ = true;
   }
-  Result<void> regroup(Deadline deadline) override {
-    {
-      const MutexLock lock(mutex_);
-      communicator_.reset();
-    }
-    return begin_generation(deadline);
-  }
+  Result<void> regroup(Deadline deadline) override { return begin_generation(deadline); }
   bool has_newcomers() const override { return has_newcomers_; }
   // An interruption of the wait is the caller's affair: it ends what it does next.
   std::shared_ptr<function::HostExchange> host_exchange() override {
@@ -95,12 +89,12 @@ class GroupImpl final : public Group {
   bool is_first() const { return options_.rank == 0; }
   bool is_elastic() const { return options_.least > 0; }
   bool is_open() const { return options_.most > 0; }
-  Duration patience() const { return std::max(options_.silence - kNamedAfter, Duration::zero()); }
   const std::vector<std::string>& names() const { return directory_.names(); }
   const std::string& own_name() const { return directory_.own(); }
   const std::string& first() const { return directory_.first(); }
   transport::PeerId peer_of(const std::string& name) {
-    return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience()});
+    const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
+    return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience});
   }
   bool is_up(const std::string& name) { return endpoint_->state(peer_of(name)) == transport::PeerState::kUp; }
 
@@ -182,7 +176,7 @@ class GroupImpl final : public Group {
   /// Says who holds the next meeting of this generation.
   std::string refer() const TFD_REQUIRES(mutex_) {
     const std::string holder = roster_.holder();
-    return format_referral({holder, roster_.has_generation(), roster_.address_of(holder)});
+    return format_referral({holder, roster_.has_generation(), holder.empty() ? "" : directory_.address_of(holder)});
   }
 
   void tell() TFD_REQUIRES(mutex_) {
@@ -241,6 +235,7 @@ class GroupImpl final : public Group {
     for (;;) {
       {
         const MutexLock lock(mutex_);
+        communicator_.reset();
         lost_meanwhile_.clear();
       }
       MeetingResult met = TFD_TRY(find_members(deadline));
@@ -299,19 +294,17 @@ class GroupImpl final : public Group {
     if (!roster_.is_member(own_name())) return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
     devices_ = met.devices;
     lost_.reset();
-    for (std::size_t i = 0; i < met.members.size() && is_open(); ++i) directory_.learn(met.members[i].name, met.at[i]);
     gone_.reset();
     // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
     for (std::size_t i = 0; i < met.members.size() && is_elastic(); ++i) {
       const std::string& name = met.members[i].name;
+      if (is_open()) directory_.learn(name, met.at[i]);
       const auto found = lost_meanwhile_.find(name);
       if (found != lost_meanwhile_.end() && found->second == met.incarnations[i])
         lose({Code::kUnavailable, name + " is lost", name});
     }
     return {};
   }
-
-  using Met = std::variant<MeetingResult, Referral>;
 
   /// Finds who holds the meeting, or holds it, and returns what it ended with.
   Result<MeetingResult> find_members(Deadline deadline) {
@@ -321,14 +314,11 @@ class GroupImpl final : public Group {
       const std::string host = next.empty() ? TFD_TRY(find_holder(deadline)) : std::exchange(next, {});
       Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
       if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
-      const Referral& referral = std::get<Referral>(met);
-      if (may_be_asked(referral)) next = referral.to;
+      if (const Referral& referral = std::get<Referral>(met); may_be_asked(referral)) next = referral.to;
       if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
-      MutexLock lock(mutex_);
-      lock.wait(changed_, Deadline::after(kPause), [this]() TFD_REQUIRES(mutex_) { return has_news_; });
-      has_news_ = false;
+      await_news(kPause);
     }
   }
 
@@ -390,7 +380,6 @@ class GroupImpl final : public Group {
     const MutexLock lock(mutex_);
     if (!referred_.to.empty()) {
       Referral referral = std::exchange(referred_, {});
-      referral.has_group = true;
       held_.end(format_referral(referral), !is_elastic());
       return referral;
     }
@@ -413,7 +402,7 @@ class GroupImpl final : public Group {
                            const bool is_first_meeting = !roster_.has_generation();
                            if (referral && referral->to != own_name() &&
                                (referral->has_group || (is_first_meeting && directory_.comes_before_own(referral->to))))
-                             referred_ = *referral;
+                             referred_ = {referral->to, true, referral->at};
                            tell();
                          });
     }
@@ -428,38 +417,23 @@ class GroupImpl final : public Group {
       return is_there || (is_elastic() && !may_be_asked({.to = host})) ? std::vector<std::string>()
                                                                        : std::vector<std::string>{host};
     }));
-    struct Answer {
-      Mutex mutex;
-      std::optional<Result<transport::Message>> got TFD_GUARDED_BY(mutex);
-    };
-    const auto answer = std::make_shared<Answer>();
-    std::string request;
+    JoinRequest request;
     {
       const MutexLock lock(mutex_);
-      request = format_join(own_request());
+      request = own_request();
     }
-    endpoint_->request(peer, meeting_message(std::move(request)), deadline,
-                       [this, answer](Result<transport::Message> got) {
-                         {
-                           const MutexLock lock(answer->mutex);
-                           answer->got = std::move(got);
-                         }
-                         const MutexLock lock(mutex_);
-                         tell();
-                       });
-    TFD_TRY(wait(Deadline::never(), [&answer] {
-      const MutexLock lock(answer->mutex);
-      return answer->got ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
+    const JoinCall call(*endpoint_, peer, request, deadline, [this] {
+      const MutexLock lock(mutex_);
+      tell();
+    });
+    TFD_TRY(wait(Deadline::never(), [&call] {
+      return call.is_answered() ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
     }));
-    const MutexLock lock(answer->mutex);
-    if (!*answer->got) {
-      const Code code = answer->got->error().code;
-      if (!is_elastic() || (code != Code::kUnavailable && code != Code::kAlreadyExists) || deadline.expired())
-        return fail(answer->got->error());
-      return Referral{};
-    }
-    if (const auto referral = parse_referral((**answer->got).meta)) return *referral;
-    return TFD_TRY(parse_result((**answer->got).meta));
+    auto met = call.answer();
+    const Code code = met ? Code::kInternal : met.error().code;
+    const bool asks_again = is_elastic() && (code == Code::kUnavailable || code == Code::kAlreadyExists);
+    if (!met && asks_again && !deadline.expired()) return Referral{};
+    return met;
   }
 
   /// True if this process was asked to end, and waits no longer. A member of a generation has something to hand over,
@@ -473,23 +447,20 @@ class GroupImpl final : public Group {
   /// Waits until nobody is missing.
   template <class Missing>
   Result<void> wait(Deadline deadline, const Missing& missing) {
-    Deadline report = Deadline::after(options_.stall_report);
-    const auto begun = Clock::now();
+    WaitReport report(options_.stall_report, options_.say);
     for (;;) {
       const std::vector<std::string> names = missing();
       if (names.empty()) return {};
-      if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
-      const std::string whom = fmt::format("{} to join", fmt::join(names, ", "));
-      const auto waited = format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - begun));
-      if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", waited, whom);
-      if (report.expired()) {
-        if (options_.say) options_.say(fmt::format("waiting for {} ({} so far)", whom, waited));
-        report = Deadline::after(3 * options_.stall_report);
-      }
-      MutexLock lock(mutex_);
-      lock.wait(changed_, Deadline::after(kPoll), [this]() TFD_REQUIRES(mutex_) { return has_news_; });
-      has_news_ = false;
+      if (gives_up(report.since())) return fail(Code::kCancelled, "interrupted");
+      TFD_TRY(report.go_on(names, deadline));
+      await_news(kPoll);
     }
+  }
+
+  void await_news(Duration most) {
+    MutexLock lock(mutex_);
+    lock.wait(changed_, Deadline::after(most), [this]() TFD_REQUIRES(mutex_) { return has_news_; });
+    has_news_ = false;
   }
 
   const GroupOptions options_;

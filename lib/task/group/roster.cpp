@@ -31,11 +31,9 @@ bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_e
 void Roster::adopt(const MeetingResult& met) {
   generation_ = {.number = met.generation, .members = {}};
   incarnations_.clear();
-  addresses_.clear();
   for (std::size_t i = 0; i < met.members.size(); ++i) {
     const std::string& name = generation_.members.emplace_back(met.members[i].name);
     incarnations_.emplace(name, met.incarnations[i]);
-    addresses_.emplace(name, met.at[i]);
     lost_.erase(name);
     ended_.erase(name);
   }

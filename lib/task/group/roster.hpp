@@ -32,16 +32,10 @@ class Roster {
   /// it again yet.
   void adopt(const MeetingResult& met);
   bool is_member(const std::string& name) const { return incarnations_.contains(name); }
-  /// The address of a member; empty for others.
-  std::string address_of(const std::string& name) const {
-    const auto found = addresses_.find(name);
-    return found == addresses_.end() ? std::string() : found->second;
-  }
 
  private:
   Generation generation_;
   std::map<std::string, std::uint64_t> incarnations_;  // of its members
-  std::map<std::string, std::string> addresses_;       // of their endpoints
   std::set<std::string> lost_, ended_;                 // who has ended is lost, too
 };
 

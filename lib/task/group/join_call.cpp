@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "join_call.hpp"
+
+#include <utility>
+
+#include "held_meeting.hpp"
+#include "tfd/base/units.hpp"
+
+namespace tfd::task {
+
+Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
+  const std::string whom = fmt::format("{} to join", fmt::join(missing, ", "));
+  const auto waited = format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - since_));
+  if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", waited, whom);
+  if (!report_.expired()) return {};
+  if (say_) say_(fmt::format("waiting for {} ({} so far)", whom, waited));
+  report_ = Deadline::after(3 * first_);
+  return {};
+}
+
+JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
+                   std::function<void()> on_answer) {
+  endpoint.request(host, meeting_message(format_join(request)), deadline,
+                   [answer = answer_, on_answer = std::move(on_answer)](Result<transport::Message> got) {
+                     {
+                       const MutexLock lock(answer->mutex);
+                       answer->got = std::move(got);
+                     }
+                     on_answer();
+                   });
+}
+
+bool JoinCall::is_answered() const {
+  const MutexLock lock(answer_->mutex);
+  return answer_->got.has_value();
+}
+
+Result<Met> JoinCall::answer() const {
+  const MutexLock lock(answer_->mutex);
+  if (!*answer_->got) return fail(Error(answer_->got->error()));
+  const std::string& text = (**answer_->got).meta;
+  if (const auto referral = parse_referral(text)) return *referral;
+  return TFD_TRY(parse_result(text));
+}
+
+}  // namespace tfd::task

@@ -1,0 +1,58 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A task's request to join a meeting, and its answer: what the meeting ended with, or whom to ask instead. Private to
+// the room. Thread rule: one thread calls; the answer comes on the endpoint's I/O thread, also after the call is gone.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "meeting.hpp"
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/thread_annotations.hpp"
+#include "tfd/transport/endpoint.hpp"
+
+namespace tfd::task {
+
+/// What a task learns that would join: what the meeting ended with, or whom to ask instead.
+using Met = std::variant<MeetingResult, Referral>;
+
+/// Says whom a wait of joining is for, after a while and from then on every three times as long, and when it is over.
+class WaitReport {
+ public:
+  WaitReport(Duration first, const std::function<void(const std::string& line)>& say)
+      : first_(first), say_(say), report_(Deadline::after(first)) {}
+
+  Clock::time_point since() const { return since_; }
+  /// kDeadlineExceeded: "waited 10s for worker:1 to join".
+  Result<void> go_on(const std::vector<std::string>& missing, Deadline deadline);
+
+ private:
+  const Duration first_;
+  const std::function<void(const std::string& line)>& say_;
+  const Clock::time_point since_ = Clock::now();
+  Deadline report_;
+};
+
+class JoinCall {
+ public:
+  /// Asks this task. `on_answer` is called once the answer is there, whatever it is.
+  JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
+           std::function<void()> on_answer);
+
+  bool is_answered() const;
+  /// The answer, once it is there. Errors of Meeting::join(), of the transport, and kInvalidArgument: a malformed one.
+  Result<Met> answer() const;
+
+ private:
+  struct Answer {
+    mutable Mutex mutex;
+    std::optional<Result<transport::Message>> got TFD_GUARDED_BY(mutex);
+  };
+  const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();  // with the endpoint
+};
+
+}  // namespace tfd::task
