@@ -180,11 +180,12 @@ class Runner final : public ReplicaRunner {
 
   Result<std::vector<ReplicaShare>> shares_of(const ReplicaArguments& arguments) const {
     std::optional<std::vector<ReplicaShare>> shares;
+    const auto most = static_cast<std::size_t>(has_own_data_ ? replicas_.count : replicas_.all);
     const auto add = [&](const std::string& id, const ReplicaElements& elements) -> Result<void> {
       if (!shares) shares.emplace(elements.of.size());
-      if (elements.of.size() > static_cast<std::size_t>(replicas_.all))
+      if (elements.of.size() > most)
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and there are {}", id,
-                    elements.of.size(), replicas_.all);
+                    elements.of.size(), most);
       if (elements.of.size() != shares->size())
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and another one for {}", id,
                     elements.of.size(), shares->size());
@@ -193,8 +194,8 @@ class Runner final : public ReplicaRunner {
     };
     for (const auto& [id, elements] : arguments.elements) TFD_TRY(add(id, elements));
     for (const auto& [dataset, elements] : arguments.datasets) TFD_TRY(add(own_iterator_id(dataset), elements));
-    if (!shares) shares.emplace(static_cast<std::size_t>(replicas_.all));
-    keep_own(*shares, replicas_);
+    if (!shares) shares.emplace(most);
+    keep_own(*shares, has_own_data_ ? ReplicaRange::whole(replicas_.count) : replicas_);
     return std::move(*shares);
   }
 

@@ -115,6 +115,7 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Funct
   auto outputs = TFD_TRY(run_on_replicas(run_at_once_, function, context, shares));
   if (is_replica && options_.gather) outputs = TFD_TRY(options_.gather(std::move(outputs)), def.name);
   StepResult out;
+  if (outputs.outputs.empty()) return out;
   for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
   BoundOutputs bound;
   const bool clips_replicas = is_replica && program.clips_replicas;

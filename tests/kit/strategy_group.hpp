@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -24,6 +25,7 @@ struct Workers {
   std::vector<int> replicas = {1, 1};  // of each, by rank
   bool has_chief = false;              // the first one is chief:0
   Compat compat = Compat::kNone;
+  std::function<Result<std::shared_ptr<function::Engine>>(int replicas)> make_engine = {};  // of each, for functions
   strategy::CommunicationOptions communication = {.join = std::chrono::seconds(30),
                                                   .timeout = std::chrono::seconds(60)};
 };
@@ -62,6 +64,8 @@ inline std::vector<strategy::StrategyOptions> options_of(const Workers& workers)
                                       .communication = workers.communication,
                                       .compat = workers.compat};
     options.communication.listen_fd = sockets[rank];
+    if (workers.make_engine)
+      options.make_engine = [make = workers.make_engine, replicas = workers.replicas[rank]] { return make(replicas); };
     out.push_back(std::move(options));
   }
   return out;

@@ -15,6 +15,7 @@
 
 #include "tfd/data/dataset.hpp"
 #include "tfd/step/replica_exchange.hpp"
+#include "tfd/step/replica_step.hpp"
 #include "tfd/strategy/values.hpp"
 #include "tfd/variable/replicated.hpp"
 
@@ -64,6 +65,16 @@ class ReplicaGroup {
   virtual Result<data::Order> agree_on_order(std::string_view what, const data::Order& own) = 0;
   /// Every process's offer, by worker; or the first one's error, with its name.
   virtual Result<std::vector<StepOffer>> agree_on_step(std::string_view what, const StepOffer& own) = 0;
+
+  // Programs; `what` is the same in all.
+  /// Outputs of all replicas, in their order, of which `own` has this process's.
+  virtual Result<step::ReplicaOutputs> gather_outputs(std::string_view what, const step::ReplicaOutputs& own) = 0;
+  /// Every process's text, by worker.
+  virtual Result<std::vector<std::string>> gather_texts(std::string_view what, std::string_view own) = 0;
+  /// The tensors of worker `from`, with a text of its.
+  using Named = std::vector<std::pair<std::string, tensor::Tensor>>;
+  virtual Result<Named> send_all(std::string_view what, Named own, std::string& text, int from) = 0;
+
   /// The name of a worker in messages.
   virtual std::string name_of(int worker) const = 0;
 

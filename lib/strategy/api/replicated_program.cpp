@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "replica_group.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/resident.hpp"
 #include "tfd/variable/rows.hpp"
@@ -44,20 +45,22 @@ step::ReplicaElements elements_of(const DistributedElement& element, const Place
   return out;
 }
 
-/// The rows that are data according to a mask; nullopt: no mask.
-std::optional<std::vector<std::int64_t>> unpadded_rows(const DistributedElement& element) {
-  for (std::size_t field = 0; field < element.spec.size(); ++field) {
-    if (!element.spec[field].is_mask) continue;
-    std::vector<std::int64_t> rows;
-    std::int64_t row = 0;
-    for (const Tensor& mask : element.fields[field].components())
-      for (const float is_data : mask.as<float>()) {
-        if (is_data != 0) rows.push_back(row);
-        ++row;
-      }
-    return rows;
-  }
-  return std::nullopt;
+/// The values of its mask, which says which rows are data; null: it has none.
+const DistributedValue* find_mask(const DistributedElement& element) {
+  const auto found = std::ranges::find_if(element.spec, [](const data::FieldSpec& field) { return field.is_mask; });
+  return found == element.spec.end() ? nullptr
+                                     : &element.fields[static_cast<std::size_t>(found - element.spec.begin())];
+}
+
+std::vector<std::int64_t> rows_of_data(const std::vector<Tensor>& mask) {
+  std::vector<std::int64_t> rows;
+  std::int64_t row = 0;
+  for (const Tensor& piece : mask)
+    for (const float is_data : piece.as<float>()) {
+      if (is_data != 0) rows.push_back(row);
+      ++row;
+    }
+  return rows;
 }
 
 Result<Tensor> without_padding(const Tensor& result, const std::vector<std::int64_t>& rows) {
@@ -70,6 +73,14 @@ Result<Tensor> without_padding(const Tensor& result, const std::vector<std::int6
 DistributedElement element_of(const DistributedValue& value) {
   const Tensor& first = value.components().front();
   return {{{"value", first.dtype(), first.shape()}}, {value}};
+}
+
+/// The outcome of a process that has no rows: results without a component.
+ProgramOutcome no_outcome(const program::FunctionDef& function) {
+  ProgramOutcome out;
+  for (const program::OutputBinding& output : function.outputs)
+    if (output.kind == program::OutputKind::kResult) out.results.push_back(DistributedValue::per_replica({}));
+  return out;
 }
 
 /// Collects arguments in the runner's form.
@@ -98,7 +109,7 @@ ProgramArguments all_from(const program::FunctionDef& function, const Distribute
 
 ReplicatedProgram::ReplicatedProgram(const program::Program& program, VariableHost& host,
                                      const step::ReplicaCopies& copies, const step::ReplicaOptions& options,
-                                     Compat compat, int workers, std::unique_ptr<step::ReplicaRunner> runner)
+                                     Compat compat, int workers, std::shared_ptr<ReplicaGroup> group)
     : program_(program),
       host_(host),
       copies_(copies),
@@ -106,15 +117,37 @@ ReplicatedProgram::ReplicatedProgram(const program::Program& program, VariableHo
       compat_(compat),
       workers_(workers),
       order_(options.order),
-      runner_(std::move(runner)) {}
+      group_(std::move(group)) {}
 
 Result<std::unique_ptr<ReplicatedProgram>> ReplicatedProgram::make(const program::Program& program, VariableHost& host,
                                                                    const step::ReplicaCopies& copies,
                                                                    const step::ReplicaOptions& options, Compat compat,
                                                                    int workers) {
-  auto runner = TFD_TRY(step::ReplicaRunner::make(program, options));
-  return std::unique_ptr<ReplicatedProgram>(
-      new ReplicatedProgram(program, host, copies, options, compat, workers, std::move(runner)));
+  std::unique_ptr<ReplicatedProgram> out(new ReplicatedProgram(program, host, copies, options, compat, workers));
+  out->runner_ = TFD_TRY(step::ReplicaRunner::make(program, options));
+  return out;
+}
+
+Result<std::unique_ptr<ReplicatedProgram>> ReplicatedProgram::make(const program::Program& program, VariableHost& host,
+                                                                   const step::ReplicaCopies& copies,
+                                                                   step::ReplicaOptions options, Compat compat,
+                                                                   std::shared_ptr<ReplicaGroup> group) {
+  options.shared_replicas = group->range();
+  options.has_own_data = true;
+  std::unique_ptr<ReplicatedProgram> out(
+      new ReplicatedProgram(program, host, copies, options, compat, 1, std::move(group)));
+  options.gather_outputs = [on = out.get()](step::ReplicaOutputs own) { return on->gather_outputs(std::move(own)); };
+  out->runner_ = TFD_TRY(step::ReplicaRunner::make(program, options));
+  return out;
+}
+
+/// What a run needs of the other processes' replicas: their updates, or, of rows, the results.
+Result<step::ReplicaOutputs> ReplicatedProgram::gather_outputs(step::ReplicaOutputs own) {
+  if (gathering_.empty()) return own;
+  own_results_.clear();
+  if (!gathers_results_)
+    for (step::BoundOutputs& one : own.outputs) own_results_.push_back(std::exchange(one.outcome.results, {}));
+  return group_->gather_outputs(gathering_, own);
 }
 
 Result<const program::FunctionDef*> ReplicatedProgram::find_function(const std::string& name) const {
@@ -127,8 +160,9 @@ Result<const program::FunctionDef*> ReplicatedProgram::find_function(const std::
 Result<DistributedDataset> ReplicatedProgram::distribute(const std::string& dataset) {
   const auto plan = program_.datasets.find(dataset);
   if (compat_ == Compat::kNone || plan == program_.datasets.end())
-    return DistributedDataset::of_batches(TFD_TRY(runner_->find_dataset(dataset)), replicas_);
+    return DistributedDataset::of_batches(TFD_TRY(runner_->find_dataset(dataset)), replicas_, group_);
   const auto make = [&](const data::Plan& one) { return runner_->make_dataset(dataset, one); };
+  if (group_) return DistributedDataset::of_plan(plan->second, make, compat_, group_);
   return DistributedDataset::of_plan(
       plan->second, make,
       {.workers = workers_, .replicas = replicas_, .compat = compat_, .between_graph = workers_ > 1});
@@ -154,7 +188,7 @@ Result<void> ReplicatedProgram::take_own_data(const program::FunctionDef& functi
     }
     const auto element = TFD_TRY(found->second.next(), where);
     if (!element) return fail(Code::kOutOfRange, "end of {}", where);
-    Places places = replicas_with_data(*element, workers_ > 1);
+    Places places = replicas_with_data(*element, is_of_workers());
     bound.arguments.datasets.emplace(input.name, elements_of(*element, places));
     if (places.size() < bound.places.size()) bound.places = std::move(places);
   }
@@ -170,7 +204,7 @@ Result<ReplicatedProgram::Bound> ReplicatedProgram::bind(const program::Function
   const auto look = [&](const ProgramArgument& argument) {
     const auto* element = std::get_if<DistributedElement>(&argument);
     if (element == nullptr) return;
-    Places places = replicas_with_data(*element, workers_ > 1);
+    Places places = replicas_with_data(*element, is_of_workers());
     if (places.size() < bind.places.size()) bind.places = std::move(places);
   };
   for (const ProgramArgument& argument : arguments.args) look(argument);
@@ -185,8 +219,17 @@ Result<ReplicatedProgram::Bound> ReplicatedProgram::bind(const program::Function
 Result<ProgramOutcome> ReplicatedProgram::run(const std::string& name, const ProgramArguments& arguments) {
   const program::FunctionDef* function = TFD_TRY(find_function(name));
   const auto bound = TFD_TRY(bind(*function, arguments), name);
-  if (bound.places.empty()) return ProgramOutcome();
+  const bool updates = function->has_updates();
+  if (bound.places.empty() && !(group_ && updates)) return no_outcome(*function);
+  gathering_ = group_ && updates ? fmt::format("run '{}'", name) : "";
+  gathers_results_ = false;
   auto outcome = TFD_TRY(runner_->run(name, bound.arguments, TFD_TRY(read(function->variables_read()), name)));
+  if (!gathering_.empty()) outcome.results = std::exchange(own_results_, {});
+  if (bound.places.empty()) {
+    ProgramOutcome out = no_outcome(*function);
+    out.updates = std::move(outcome.updates);
+    return out;
+  }
   return ProgramOutcome{regroup(outcome.results, static_cast<std::size_t>(replicas_)), bound.places,
                         std::move(outcome.updates)};
 }
@@ -194,10 +237,12 @@ Result<ProgramOutcome> ReplicatedProgram::run(const std::string& name, const Pro
 Result<std::vector<Tensor>> ReplicatedProgram::run_on_rows(const std::string& name, const DistributedElement& element) {
   const program::FunctionDef* function = TFD_TRY(find_function(name));
   const auto bound = TFD_TRY(bind(*function, all_from(*function, element)), name);
-  if (bound.places.empty()) return std::vector<Tensor>();
+  if (bound.places.empty() && !group_) return std::vector<Tensor>();
+  gathering_ = group_ ? fmt::format("rows of '{}'", name) : "";
+  gathers_results_ = true;
   auto outcome = TFD_TRY(runner_->run(name, bound.arguments, TFD_TRY(read(function->variables_read()), name), true));
   std::vector<Tensor> out;
-  for (std::size_t i = 0; i < outcome.results.front().size(); ++i) {
+  for (std::size_t i = 0; !outcome.results.empty() && i < outcome.results.front().size(); ++i) {
     std::vector<Tensor> pieces;  // in the order of the replicas, which is that of the rows
     for (auto& piece : outcome.results) pieces.push_back(std::move(piece[i]));
     out.push_back(TFD_TRY(gather(DistributedValue::per_replica(std::move(pieces)), 0), "function '" + name + "'"));
@@ -205,8 +250,12 @@ Result<std::vector<Tensor>> ReplicatedProgram::run_on_rows(const std::string& na
       return fail(Code::kInvalidArgument, "function '{}': results 0 and {} have {} and {} rows, not one per example",
                   name, i, out[0].shape()[0], out[i].shape()[0]);
   }
-  if (const auto rows = unpadded_rows(element))
-    for (Tensor& result : out) result = TFD_TRY(without_padding(result, *rows), "function '" + name + "'");
+  const DistributedValue* const mask = find_mask(element);
+  if (mask == nullptr) return out;
+  std::vector<Tensor> of_all = mask->components();
+  if (group_) of_all = {TFD_TRY(group_->gather(*mask, 0, fmt::format("mask of '{}'", name)))};
+  const auto rows = rows_of_data(of_all);
+  for (Tensor& result : out) result = TFD_TRY(without_padding(result, rows), "function '" + name + "'");
   return out;
 }
 
@@ -215,11 +264,20 @@ Result<void> ReplicatedProgram::add_returns(const std::string& name, ProgramOutc
   const auto values = TFD_TRY(read(function->returns), name);
   for (const std::string& variable : function->returns) {
     if (!copies_.has(variable)) {
-      outcome.results.push_back(DistributedValue::mirrored({outcome.places.size(), values.at(variable)}));
+      outcome.results.push_back(
+          DistributedValue::mirrored({std::max<std::size_t>(outcome.places.size(), 1), values.at(variable)}));
       continue;
     }
     std::vector<Tensor> copies;
     for (const std::string& copy : copies_.names_of(variable)) copies.push_back(values.at(copy));
+    if (group_) {
+      const step::ReplicaRange& own = group_->range();
+      copies = {copies.begin() + own.first, copies.begin() + own.first + own.count};
+      const program::VariableDef& def = *program_.find_variable(variable);
+      const variable::ReplicatedVariable now({def.synchronization, def.aggregation, def.trainable}, std::move(copies));
+      outcome.results.emplace_back(TFD_TRY(group_->read_across(fmt::format("variable '{}'", variable), now), name));
+      continue;
+    }
     outcome.results.emplace_back(TFD_TRY(copies_.read_across(variable, std::move(copies)), name));
   }
   return {};

@@ -15,6 +15,8 @@
 
 namespace tfd::strategy {
 
+class ReplicaGroup;
+
 /// An argument: a value per replica, or elements whose fields are named by inputs.
 using ProgramArgument = std::variant<DistributedValue, DistributedElement>;
 struct ProgramArguments {
@@ -38,6 +40,12 @@ class ReplicatedProgram {
                                                          const step::ReplicaCopies& copies,
                                                          const step::ReplicaOptions& options,
                                                          Compat compat = Compat::kNone, int workers = 1);
+  /// The same of one of several processes, each of which passes its own replicas' values, gets theirs back, and makes
+  /// each call. `options` are of these replicas.
+  static Result<std::unique_ptr<ReplicatedProgram>> make(const program::Program& program, VariableHost& host,
+                                                         const step::ReplicaCopies& copies,
+                                                         step::ReplicaOptions options, Compat compat,
+                                                         std::shared_ptr<ReplicaGroup> group);
 
   /// Distributes a dataset; under kTensorflow in TensorFlow's shares.
   Result<DistributedDataset> distribute(const std::string& dataset);
@@ -51,7 +59,10 @@ class ReplicatedProgram {
  private:
   ReplicatedProgram(const program::Program& program, VariableHost& host, const step::ReplicaCopies& copies,
                     const step::ReplicaOptions& options, Compat compat, int workers,
-                    std::unique_ptr<step::ReplicaRunner> runner);
+                    std::shared_ptr<ReplicaGroup> group = {});
+  /// True if each process, or worker, has replicas without rows that aren't the last.
+  bool is_of_workers() const { return workers_ > 1 || group_; }
+  Result<step::ReplicaOutputs> gather_outputs(step::ReplicaOutputs own);
   Result<const program::FunctionDef*> find_function(const std::string& name) const;
   Result<step::VariableValues> read(const std::vector<std::string>& variables);
   struct Bound {
@@ -68,6 +79,10 @@ class ReplicatedProgram {
   const Compat compat_;
   const int workers_;
   const data::Order order_;
+  const std::shared_ptr<ReplicaGroup> group_;  // with the strategy; null: all replicas are in this process
+  std::string gathering_;                      // what of several processes is called: "run 'step'"
+  bool gathers_results_ = false;
+  std::vector<std::vector<tensor::Tensor>> own_results_;  // of this process's replicas, where only updates are gathered
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::map<std::string, DistributedIterator> own_data_;  // iterators of datasets that functions read themselves
 };

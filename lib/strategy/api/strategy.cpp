@@ -264,11 +264,8 @@ Result<ReplicaFunction> Strategy::compile(const hlo::Module& module) {
 
 Result<std::unique_ptr<LoadedProgram>> Strategy::load(const program::Program& program) {
   TFD_TRY(check_outside("load"));
-  if (!group_->is_alone())
-    return fail(Code::kUnimplemented, "{}: programs are loaded by one process only, and this is one of {}", kind().name,
-                group_->workers());
   auto loaded = std::unique_ptr<LoadedProgram>(new LoadedProgram(*this, program));
-  TFD_TRY(loaded->make());
+  TFD_TRY(group_->told(loaded->make()));
   return loaded;
 }
 

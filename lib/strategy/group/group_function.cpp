@@ -149,7 +149,7 @@ class GroupFunction {
     with.log = train_.log;
     with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
     with.gather_outputs = [this](const step::ReplicaOutputs& outputs) {
-      return gather_outputs(*exchange_, round_++, outputs);
+      return gather_outputs(*exchange_, "outputs", round_++, outputs);
     };
     TFD_TRY(make_host());
     with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };

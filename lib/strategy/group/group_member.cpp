@@ -95,7 +95,7 @@ TrainerPlace GroupMember::place() const {
                      system_};
   if (options_.on_host)
     place.gather_outputs = [this](const step::ReplicaOutputs& outputs) {
-      return gather_outputs(*exchange_, trainer_.step(), outputs);
+      return gather_outputs(*exchange_, "outputs", trainer_.step(), outputs);
     };
   return place;
 }

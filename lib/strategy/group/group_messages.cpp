@@ -158,11 +158,11 @@ Result<step::ReplicaOutputs> parse_outputs(std::string_view text) {
   return out;
 }
 
-Result<step::ReplicaOutputs> gather_outputs(GroupExchange& exchange, std::int64_t number,
+Result<step::ReplicaOutputs> gather_outputs(GroupExchange& exchange, std::string_view name, std::int64_t number,
                                             const step::ReplicaOutputs& own) {
   if (exchange.range().is_whole()) return own;
   step::ReplicaOutputs all;
-  for (const std::string& text : TFD_TRY(exchange.gather("outputs", number, format_outputs(own)))) {
+  for (const std::string& text : TFD_TRY(exchange.gather(name, number, format_outputs(own)))) {
     step::ReplicaOutputs one = TFD_TRY(parse_outputs(text));
     std::ranges::move(one.outputs, std::back_inserter(all.outputs));
     std::ranges::move(one.examples, std::back_inserter(all.examples));

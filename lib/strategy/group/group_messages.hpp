@@ -24,9 +24,9 @@ Result<std::vector<step::Metric>> parse_metrics(std::string_view text);
 std::string format_outputs(const step::ReplicaOutputs& outputs);
 /// kProtocolMismatch.
 Result<step::ReplicaOutputs> parse_outputs(std::string_view text);
-/// Outputs of all members' replicas, in their order, which is that of the ranks. `number`: the same in all members.
-/// Errors of GroupExchange::gather(); kProtocolMismatch.
-Result<step::ReplicaOutputs> gather_outputs(GroupExchange& exchange, std::int64_t number,
+/// Outputs of all members' replicas, in their order, which is that of the ranks. `name`, `number`: the same in all
+/// members. Errors of GroupExchange::gather(); kProtocolMismatch.
+Result<step::ReplicaOutputs> gather_outputs(GroupExchange& exchange, std::string_view name, std::int64_t number,
                                             const step::ReplicaOutputs& own);
 
 }  // namespace tfd::strategy

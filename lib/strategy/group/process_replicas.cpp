@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "group_exchange.hpp"
+#include "group_messages.hpp"
 #include "group_place.hpp"
 #include "packed.hpp"
 #include "tfd/base/counted.hpp"
@@ -27,6 +28,7 @@ using variable::Synchronization;
 using variable::WriteOp;
 
 constexpr std::size_t kMostOffer = std::size_t{1} << 20;
+constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr std::size_t kMostError = 1000;  // bytes of its text
 constexpr int kMostTold = 64;             // errors, before this process waits for the others'
 
@@ -37,6 +39,11 @@ std::string_view name_of_op(WriteOp op) {
 /// "reduce 'loss'".
 std::string named(std::string_view what, std::string_view name) {
   return name.empty() ? std::string(what) : fmt::format("{} '{}'", what, name);
+}
+
+/// What a process says whose replicas had no data.
+Error no_component(const std::string& call) {
+  return {Code::kInvalidArgument, fmt::format("{}: a value without a component, of replicas without data", call), {}};
 }
 
 class ProcessReplicas final : public ReplicaGroup {
@@ -64,6 +71,17 @@ class ProcessReplicas final : public ReplicaGroup {
   Result<Tensor> read_across(std::string_view variable, const ReplicatedVariable& now) override;
   Result<data::Order> agree_on_order(std::string_view what, const data::Order& own) override;
   Result<std::vector<StepOffer>> agree_on_step(std::string_view what, const StepOffer& own) override;
+  Result<step::ReplicaOutputs> gather_outputs(std::string_view what, const step::ReplicaOutputs& own) override {
+    TFD_TRY(settle());
+    return strategy::gather_outputs(exchange_, what, kNoStep, own);
+  }
+  Result<std::vector<std::string>> gather_texts(std::string_view what, std::string_view own) override {
+    return all_gather(what, own, kMostText);
+  }
+  Result<Named> send_all(std::string_view what, Named own, std::string& text, int from) override {
+    TFD_TRY(settle());
+    return exchange_.send_all(what, kNoStep, std::move(own), text, from);
+  }
   std::string name_of(int worker) const override {
     return communicator_.members().all[static_cast<std::size_t>(worker)].name;
   }
@@ -228,6 +246,7 @@ Result<Tensor> ProcessReplicas::constant(const std::string& what, Aggregation ho
 Result<Tensor> ProcessReplicas::reduce(Reduce how, const DistributedValue& stated, const Axes& axes,
                                        std::string_view name) {
   const std::string call = named("reduce", name);
+  if (stated.components().empty()) return refuse(no_component(call));
   const DistributedValue value = of_replicas(stated);
   const DType dtype = value.components().front().dtype();
   const bool is_float = tensor::is_floating(dtype);
@@ -275,6 +294,7 @@ Result<Tensor> ProcessReplicas::reduce_over(Reduce how, const DistributedValue& 
 // Shapes differ, so they go first, with the values themselves where these are small: what is wrong with them is found
 // from the same shapes, and said alike, in all.
 Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int64_t axis, std::string_view call) {
+  if (stated.components().empty()) return refuse(no_component(named("gather", call)));
   const DistributedValue value = of_replicas(stated);
   const std::vector<Tensor>& own = value.components();
   if (!value.is_plain() && !value.is_mirrored() && static_cast<int>(own.size()) != range().count)

@@ -2,7 +2,9 @@
 //
 // A program in a strategy's scope: what its functions take of replicas, and what becomes of its variables.
 #include "fake_engine.hpp"
+#include "strategy_group.hpp"
 #include "strategy_kit.hpp"
+#include "temporary_directory.hpp"
 #include "tfd/strategy/function_run.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 #include "tfd/variable/reduction.hpp"
@@ -57,10 +59,12 @@ program::Program parse() {
   return std::move(*program);
 }
 
+Result<std::shared_ptr<function::Engine>> engine_of(int replicas) {
+  return std::make_shared<kit::FakeEngine>(kBodies, replicas);
+}
+
 std::unique_ptr<Strategy> with_engine(int replicas) {
-  const auto make_engine = [replicas]() -> Result<std::shared_ptr<function::Engine>> {
-    return std::make_shared<kit::FakeEngine>(kBodies, replicas);
-  };
+  const auto make_engine = [replicas] { return engine_of(replicas); };
   return Strategy::make(
              {.kind = &kMirroredKind, .devices = function::first_devices(replicas), .make_engine = make_engine})
       .value();
@@ -149,6 +153,54 @@ TEST_CASE("loaded program: rows for rows, in pieces of the module's size") {
           .value();
   auto iterator = strategy->experimental_distribute_dataset(plan, {}).value().iterate().value();
   CHECK(shown(loaded->run_on_rows("scale", *iterator.next().value()).value()[0]) == json{1, 2, 3, 4, 5});
+}
+
+/// What a process gets of everything that it does, errors' texts included.
+json everything(Strategy& strategy, const program::Program& program, const std::string& directory) {
+  const auto loaded = strategy.load(program);
+  if (!loaded) return loaded.error().message;
+  json out = json::array();
+  const auto add = [&](const Result<std::vector<DistributedValue>>& values) {
+    json row = json::array();
+    for (const DistributedValue& value : values.value_or(std::vector<DistributedValue>())) row.push_back(shown(value));
+    out.push_back(values ? row : json(values.error().message));
+  };
+  const auto read = [&](const std::string& name) { out.push_back(shown((*loaded)->find_variable(name)->read())); };
+  auto elements = (*loaded)->distribute("rows").and_then([](const auto& rows) { return rows.iterate(); });
+  if (!elements) return elements.error().message;
+  for (int i = 0; i < 3; ++i) {
+    const auto element = elements->next();
+    if (!element || !*element) return element ? "no element" : element.error().message;
+    add((*loaded)->run("scale", {**element}));
+  }
+  for (int i = 0; i < 3; ++i) add((*loaded)->run("count", {}));
+  add((*loaded)->run("step", {}));
+  read("w");
+  read("own");
+  const auto restored = (*loaded)->restore(directory);
+  out.push_back(restored ? json(restored->value_or(-1)) : json(restored.error().message));
+  read("w");
+  read("own");
+  return out;
+}
+
+TEST_CASE("loaded program: several processes run it as one with all replicas, and restore what one of them has") {
+  const tfd::test::TemporaryDirectory none, saved;
+  const auto program = parse();
+  const std::vector<std::pair<std::string, Tensor>> state{{"w", floats(7)}, {"none", floats(0)}, {"own", floats(4)}};
+  REQUIRE(variable::save_checkpoint(saved.path(), {.step = 12, .state = state}, 3));
+  std::vector<json> got(2);
+  kit::run_workers({.replicas = {1, 1}, .make_engine = engine_of}, [&](Strategy& on, std::size_t rank) {
+    got[rank] = everything(on, program, rank == 0 ? none.path() : saved.path());
+  });
+  const auto alone = with_engine(2);
+  const json one = everything(*alone, program, saved.path());
+  // The last rows of "scale" and "count" are one row, for the first replica alone.
+  CHECK(one == json::parse("[[[[1],[2]]],[[[3],[4]]],[[[5]]],[[1,2],[4,4],[3]],[[3,4],[11,11],[10]],[[5],[16],[15]],"
+                           "[],0,15,12,7,4]"));
+  CHECK(got[0] ==
+        json::parse("[[[[1]]],[[[3]]],[[[5]]],[[1],[4],[3]],[[3],[11],[10]],[[5],[16],[15]],[],0,15,12,7,4]"));
+  CHECK(got[1] == json::parse("[[[[2]]],[[[4]]],[[]],[[2],[4],[3]],[[4],[11],[10]],[[],[16],[15]],[],0,15,12,7,4]"));
 }
 
 TEST_CASE("run_function: a line for each element, of what local_results, reduce or gather make") {

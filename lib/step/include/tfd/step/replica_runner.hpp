@@ -44,7 +44,8 @@ struct ReplicaOptions {
   /// The replicas of this process, if others have more of the same step's: each takes the same element, and draws the
   /// same random numbers, as if one process had all.
   std::optional<ReplicaRange> shared_replicas = {};
-  bool has_own_data = false;  // with shared_replicas: its datasets have these replicas' elements alone
+  /// With shared_replicas: its datasets, and the elements that run() is called with, are these replicas' alone.
+  bool has_own_data = false;
   InputPart input;
   bool has_all_data = false;  // not only its part: go_to() sets the position
   /// Order of all data but evaluations'. Parts of several processes complement each other only if it has seeds, the
@@ -145,7 +146,7 @@ class ReplicaRunner {
   /// the function maps rows to rows, so an element that is too large for a module is processed in pieces, and one that
   /// is too small is padded with its last row; results are the pieces', in the order of their rows, without padding. It
   /// updates nothing then. With shared_replicas the elements are those of all replicas, of which this process takes its
-  /// own. kInvalidArgument: more elements than replicas, or different numbers of them.
+  /// own, unless has_own_data. kInvalidArgument: more elements than replicas, or different numbers of them.
   virtual Result<RunOutcome> run(const std::string& function, const ReplicaArguments& arguments,
                                  const VariableValues& variables, bool in_rows = false) = 0;
   /// Evaluates one full pass over the function's dataset, or `steps` batches, or one part of it; each device takes a

@@ -157,7 +157,8 @@ class Strategy {
   /// Compiles a module to a function for run(). Errors of the engine.
   Result<ReplicaFunction> compile(const hlo::Module& module);
   /// Loads a program's variables and functions in this scope. Both the program and this strategy are borrowed. Errors
-  /// of compiling and of initial values; too little memory. kUnimplemented: several processes.
+  /// of compiling and of initial values; too little memory. Each of several processes loads the same program, and
+  /// begins with the chief's initial values.
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
   /// Reduces a value of all replicas, of which `value` has this process's, as strategy::reduce() and gather(). Of
