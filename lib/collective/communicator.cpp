@@ -7,6 +7,7 @@
 #include <array>
 
 #include "meeting.hpp"
+#include "mpi_plugin.hpp"
 #include "sockets.hpp"
 #include "stream.hpp"
 #include "stream_communicator.hpp"
@@ -17,8 +18,8 @@
 namespace tfd::collective {
 namespace {
 
-constexpr NameTable<EngineKind, 3> kEngines{
-    {{{EngineKind::kAuto, "auto"}, {EngineKind::kShm, "shm"}, {EngineKind::kTcp, "tcp"}}}};
+constexpr NameTable<EngineKind, 4> kEngines{
+    {{{EngineKind::kAuto, "auto"}, {EngineKind::kShm, "shm"}, {EngineKind::kTcp, "tcp"}, {EngineKind::kMpi, "mpi"}}}};
 
 Result<void> check_members(const Members& members, const Listener* listener) {
   const auto size = static_cast<int>(members.all.size());
@@ -72,6 +73,29 @@ bool have_neighbours(const Members& members) {
       members.all, [&](const Member& one) { return std::ranges::count(members.all, one.host, &Member::host) > 1; });
 }
 
+/// Has members of one host go over to memory.
+Result<void> use_memory(StreamCommunicator& all, Deadline deadline) {
+  const auto step = static_cast<std::int64_t>(all.generation());
+  const auto local = TFD_TRY(listen_on_host());
+  const auto names = TFD_TRY(all.all_gather("shared memory", step, local->address(), deadline, 256));
+  auto near = TFD_TRY(shared_streams(all.members(), *local, names, deadline));
+  TFD_TRY(all.barrier("shared memory is there", step, deadline));
+  all.move_into_memory(std::move(near));
+  return all.barrier("shared memory is used", step, deadline);
+}
+
+/// Has all go over to MPI. Who can't says why to the others, some of whom may wait for it.
+Result<void> use_mpi(StreamCommunicator& all, MpiPlugin& plugin, Deadline deadline) {
+  auto link = plugin.open(all.rank(), all.size(), deadline);
+  if (!link) {
+    all.cancel(link.error());
+    return fail(std::move(link).error());
+  }
+  TFD_TRY(all.barrier("MPI is there", static_cast<std::int64_t>(all.generation()), deadline));
+  all.move_to_mpi(*std::move(link));
+  return {};
+}
+
 }  // namespace
 
 Result<EngineKind> parse_engine_kind(std::string_view name) {
@@ -91,24 +115,20 @@ void Communicator::on_stall(Duration after, Duration again, std::function<void(c
   stall_ = {after, again, std::move(say)};
 }
 
-Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, EngineKind engine,
+Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
                                               Deadline deadline) {
   TFD_TRY(check_members(members, listener));
   const bool is_one_host =
       std::ranges::all_of(members.all, [&](const Member& member) { return member.host == members.all.front().host; });
-  if (engine == EngineKind::kShm && !is_one_host)
+  if (engine.kind == EngineKind::kMpi && !engine.mpi)
+    return fail(Code::kInvalidArgument, "collectives by MPI need its plug-in");
+  if (engine.kind == EngineKind::kShm && !is_one_host)
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
   auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline)), members.is_encrypted));
   auto out = TFD_TRY(StreamCommunicator::make(members, std::move(network)));
-  const auto step = static_cast<std::int64_t>(members.generation);
-  TFD_TRY(out->barrier("connect", step, deadline));
-  if (engine == EngineKind::kTcp || !have_neighbours(members)) return std::unique_ptr<Communicator>(std::move(out));
-  const auto local = TFD_TRY(listen_on_host());
-  const auto names = TFD_TRY(out->all_gather("shared memory", step, local->address(), deadline, 256));
-  auto near = TFD_TRY(shared_streams(members, *local, names, deadline));
-  TFD_TRY(out->barrier("shared memory is there", step, deadline));
-  out->move_into_memory(std::move(near));
-  TFD_TRY(out->barrier("shared memory is used", step, deadline));
+  TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
+  if (engine.kind != EngineKind::kTcp && have_neighbours(members)) TFD_TRY(use_memory(*out, deadline));
+  if (engine.kind == EngineKind::kMpi && out->size() > 1) TFD_TRY(use_mpi(*out, *engine.mpi, deadline));
   return std::unique_ptr<Communicator>(std::move(out));
 }
 

@@ -34,9 +34,6 @@ Result<void> GatherOperation::hear(int peer, std::string_view own) {
 
 std::span<const std::byte> GatherOperation::ready(int, std::size_t at) { return as_bytes(own_.substr(at)); }
 
-std::span<std::byte> GatherOperation::room(int peer, std::size_t at) {
-  std::string& result = results_[static_cast<std::size_t>(peer)];
-  return {reinterpret_cast<std::byte*>(result.data()) + at, result.size() - at};
-}
+std::span<std::byte> GatherOperation::room(int peer, std::size_t at) { return result(peer).subspan(at); }
 
 }  // namespace tfd::collective

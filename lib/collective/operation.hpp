@@ -39,6 +39,13 @@ class Operation {
   virtual std::span<std::byte> room(int peer, std::size_t at) = 0;
   /// The peer's bytes have arrived up to this position.
   virtual void arrived(int /*peer*/, std::size_t /*at*/) {}
+  /// How far it is with what goes another way than by streams.
+  enum class Outside : std::uint8_t { kHasMore, kIsOnItsWay, kIsDone };
+  /// Moves that on without waiting. Called once all members' calls are known to be the same, and all that streams bring
+  /// has arrived; of an operation that was begun later once this one has no more to begin, the same in all members.
+  virtual Result<Outside> move_outside() { return Outside::kIsDone; }
+  /// Bytes that this member has sent that way.
+  virtual std::size_t bytes_outside() const { return 0; }
   /// Everything has been sent and has arrived.
   virtual void finish() {}
 
@@ -59,6 +66,12 @@ class GatherOperation : public Operation {
   std::span<std::byte> room(int peer, std::size_t at) override;
   std::vector<std::string> take() { return std::move(results_); }
 
+ protected:
+  std::span<std::byte> result(int rank) {
+    std::string& one = results_[static_cast<std::size_t>(rank)];
+    return {reinterpret_cast<std::byte*>(one.data()), one.size()};
+  }
+
  private:
   std::string_view own_;  // among the results
   std::size_t most_;
@@ -74,6 +87,10 @@ class BroadcastOperation : public Operation {
   std::size_t bytes_from(int peer) const override { return call().root == peer ? data_.size() : 0; }
   std::span<const std::byte> ready(int, std::size_t at) override { return data_.subspan(at); }
   std::span<std::byte> room(int, std::size_t at) override { return data_.subspan(at); }
+
+ protected:
+  bool is_root() const { return call().root == rank_; }
+  std::span<std::byte> data() const { return data_; }
 
  private:
   int rank_;

@@ -11,6 +11,7 @@
 
 #include "bytes.hpp"
 #include "host_sum_operation.hpp"
+#include "mpi_operation.hpp"
 #include "sum_operation.hpp"
 #include "tfd/base/cpus.hpp"
 
@@ -81,6 +82,11 @@ void StreamCommunicator::move_into_memory(std::vector<std::unique_ptr<Stream>> s
   if (have_all) set_shares_memory();
 }
 
+void StreamCommunicator::move_to_mpi(std::unique_ptr<MpiLink> link) {
+  const Turn turn(*this);
+  link_ = std::move(link);
+}
+
 Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
                                                                 std::span<const tensor::SumPart> parts,
                                                                 std::byte* out) const {
@@ -88,6 +94,8 @@ Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction&
   PartsLayout places(layout, what.spec.dtype);
   TFD_TRY(check_parts(places, rank(), parts, format_call(call)));
   std::string encoded = TFD_TRY(encode_call(call));
+  if (link_)
+    return std::make_unique<MpiSumOperation>(std::move(call), std::move(encoded), rank(), places, parts, out, *link_);
   const std::size_t bytes = TFD_TRY(tensor::checked_byte_size(what.spec.dtype, what.spec.shape));
   const bool is_flat = size() > 1 && bytes * static_cast<std::size_t>(size() - 1) <= kMostFlatBytes;
   if (!is_flat && per_host_ > 0)
@@ -102,6 +110,8 @@ Result<std::unique_ptr<Operation>> StreamCommunicator::make_gather(Call call, st
   if (own.size() > most)
     return fail(Code::kInvalidArgument, "{}: {} bytes, more than {}", format_call(call), own.size(), most);
   std::string encoded = TFD_TRY(encode_call(call));
+  if (link_)
+    return std::make_unique<MpiGatherOperation>(std::move(call), std::move(encoded), rank(), size(), own, most, *link_);
   return std::make_unique<GatherOperation>(std::move(call), std::move(encoded), rank(), size(), own, most);
 }
 
@@ -131,7 +141,7 @@ Result<bool> StreamCommunicator::move_on() {
   const Turn turn(*this);
   TFD_TRY(check_usable());
   if (const Result<bool> moved = move_all(); !moved) return fail(end_with(moved.error(), kLinger));
-  return first_ == next_ || is_complete(next_ - 1);
+  return first_ == next_ || (is_complete(next_ - 1) && !is_outside_);
 }
 
 Result<std::vector<std::string>> StreamCommunicator::all_gather(std::string_view name, std::int64_t step,
@@ -167,7 +177,11 @@ Result<void> StreamCommunicator::broadcast(std::string_view name, std::int64_t s
   Call call{.kind = CallKind::kBroadcast, .name = std::string(name), .step = step, .root = root, .size = data.size()};
   if (root < 0 || root >= size()) return fail(Code::kInvalidArgument, "{}: no member {}", format_call(call), root);
   std::string encoded = TFD_TRY(encode_call(call));
-  auto operation = std::make_unique<BroadcastOperation>(std::move(call), std::move(encoded), rank(), data);
+  std::unique_ptr<Operation> operation;
+  if (link_)
+    operation = std::make_unique<MpiBroadcastOperation>(std::move(call), std::move(encoded), rank(), data, *link_);
+  else
+    operation = std::make_unique<BroadcastOperation>(std::move(call), std::move(encoded), rank(), data);
   TFD_TRY(finish(TFD_TRY(begin(std::move(operation))), deadline));
   return {};
 }
@@ -208,6 +222,7 @@ Result<std::unique_ptr<Operation>> StreamCommunicator::finish(std::uint64_t numb
   if (const Result<void> done = drive(number, deadline); !done) return fail(end_with(done.error(), kLinger));
   std::unique_ptr<Operation> operation = std::move(begun(number).operation);
   operation->finish();
+  traffic_.bytes_sent += operation->bytes_outside();
   while (!begun_.empty() && begun_.front().operation == nullptr) {
     begun_.pop_front();
     ++first_;
@@ -225,6 +240,11 @@ void StreamCommunicator::cancel(Error error) {
   const std::uint64_t one = 1;
   (void)!::write(wake_.get(), &one, sizeof one);
   obey();
+}
+
+void StreamCommunicator::leave() {
+  const Turn turn(*this);
+  if (link_ && !failed_ && !is_cancelled_) link_->leave();
 }
 
 void StreamCommunicator::obey() {

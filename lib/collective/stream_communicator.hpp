@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "frame.hpp"
+#include "mpi_plugin.hpp"
 #include "operation.hpp"
 #include "stream.hpp"
 #include "tfd/base/thread_annotations.hpp"
@@ -28,6 +29,8 @@ class StreamCommunicator : public Communicator {
   /// From now on bytes to and from these members, by rank (null: the others), go through memory. They do the same, and
   /// a barrier has ended before, and another one begins after it: so nothing is on its way.
   void move_into_memory(std::vector<std::unique_ptr<Stream>> streams);
+  /// From now on sums, broadcasts and what is large of gathers go by MPI. They do the same, as with memory.
+  void move_to_mpi(std::unique_ptr<MpiLink> link);
 
   Result<void> all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
                           std::byte* out, Deadline deadline) override;
@@ -44,6 +47,7 @@ class StreamCommunicator : public Communicator {
                          Deadline deadline) override;
   Result<void> barrier(std::string_view name, std::int64_t step, Deadline deadline) override;
   void cancel(Error error) override;
+  void leave() override;
   /// Unchecked: the driving thread calls it, and cancel() moves nothing that is counted.
   Traffic traffic() const override TFD_UNCHECKED_THREADS { return traffic_; }
 
@@ -54,6 +58,7 @@ class StreamCommunicator : public Communicator {
     std::vector<std::optional<std::string>> calls;  // by rank, encoded
     bool differs = false;
     std::string opening = {};  // the frame that begins it
+    bool is_done_outside = false;
   };
   /// A connection, and how far it is. Numbers count collectives; a stream is in the middle of `number`.
   struct Peer {
@@ -84,11 +89,15 @@ class StreamCommunicator : public Communicator {
   Result<std::unique_ptr<Operation>> finish(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> finish_oldest(CallKind kind, Deadline deadline) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> make_sum(const Reduction& what, const SumLayout& layout,
-                                              std::span<const tensor::SumPart> parts, std::byte* out) const;
-  Result<std::unique_ptr<Operation>> make_gather(Call call, std::string_view own, std::size_t most) const;
+                                              std::span<const tensor::SumPart> parts, std::byte* out) const
+      TFD_REQUIRES(driving_);
+  Result<std::unique_ptr<Operation>> make_gather(Call call, std::string_view own, std::size_t most) const
+      TFD_REQUIRES(driving_);
 
   Result<void> drive(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
   Result<bool> move_all() TFD_REQUIRES(driving_);
+  void move_outside() TFD_REQUIRES(driving_);
+  Result<void> check_outside(Clock::time_point now) TFD_REQUIRES(driving_);
   Result<bool> move_out(Peer& peer) TFD_REQUIRES(driving_);
   bool fill(Peer& peer) TFD_REQUIRES(driving_);
   Result<bool> move_in(Peer& peer) TFD_REQUIRES(driving_);
@@ -97,6 +106,7 @@ class StreamCommunicator : public Communicator {
   Result<void> take_call(Peer& peer) TFD_REQUIRES(driving_);
   void end_if_complete(Peer& peer) TFD_REQUIRES(driving_);
   bool is_complete(std::uint64_t number) const TFD_REQUIRES(driving_);
+  bool has_arrived(std::uint64_t number) const TFD_REQUIRES(driving_);
   bool expects(const Peer& peer) const TFD_REQUIRES(driving_) {
     return peer.in_number < next_ || peer.out_number < next_;
   }
@@ -128,8 +138,12 @@ class StreamCommunicator : public Communicator {
   std::deque<Begun> begun_ TFD_GUARDED_BY(driving_);  // first_ to next_ - 1; without an operation, once it was taken
   std::uint64_t first_ TFD_GUARDED_BY(driving_) = 0, next_ TFD_GUARDED_BY(driving_) = 0;
   Traffic traffic_ TFD_GUARDED_BY(driving_);
-  Duration spin_ TFD_GUARDED_BY(driving_){};  // how long it looks again before it sleeps
-  int sleeps_ TFD_GUARDED_BY(driving_) = 0;   // without looking again before
+  Duration spin_ TFD_GUARDED_BY(driving_){};                                 // how long it looks again before it sleeps
+  int sleeps_ TFD_GUARDED_BY(driving_) = 0;                                  // without looking again before
+  std::unique_ptr<MpiLink> link_ TFD_GUARDED_BY(driving_);                   // null: everything goes by streams
+  bool is_outside_ TFD_GUARDED_BY(driving_) = false;                         // something is on its way by MPI
+  std::optional<Error> outside_error_ TFD_GUARDED_BY(driving_);              // MPI's
+  std::optional<Clock::time_point> trouble_since_ TFD_GUARDED_BY(driving_);  // with MPI, or with a connection meanwhile
   std::optional<Error> failed_ TFD_GUARDED_BY(driving_);
 
   Mutex cancelling_;

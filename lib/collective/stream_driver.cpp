@@ -20,6 +20,9 @@ namespace {
 // half as long, down to not at all, and tries again once in a while.
 constexpr Duration kLongestSpin = std::chrono::microseconds(100), kShortestSpin = std::chrono::microseconds(5);
 constexpr int kSleepsBeforeSpin = 16;
+// How often the connections are looked at while something is on its way by MPI, and how long an end of one of them, or
+// an error of MPI, is left open: the last bytes may still come, or the cause show.
+constexpr Duration kLook = std::chrono::milliseconds(10), kLastBytes = std::chrono::milliseconds(500);
 
 /// Lets another thread run, if it has to share the processor; else waits for an instant.
 void pause(bool shares_processors) {
@@ -48,6 +51,7 @@ std::string roughly(Duration waited) {
 Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) {
   const auto began = Clock::now();
   auto next_line = stall().say ? began + stall().after : Clock::time_point::max();
+  auto next_look = began;
   bool is_spinning = false;
   for (auto spin_until = began + spin_;;) {
     if (is_cancelled_) return fail(cancelled());
@@ -64,6 +68,12 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
           fmt::format("{}: {} without {}", format_call(oldest.operation->call()), roughly(now - began), names_of(late)),
           late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
     }
+    TFD_TRY(check_outside(now));
+    if (now >= next_line) {
+      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), roughly(now - began),
+                              names_of(missing(number))));
+      next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
+    }
     if (moved) {
       if (std::exchange(is_spinning, false)) spin_ = kLongestSpin;
       spin_until = now + spin_;
@@ -74,10 +84,13 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
       pause(shares_processors_);
       continue;
     }
-    if (now >= next_line) {
-      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), roughly(now - began),
-                              names_of(missing(number))));
-      next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
+    if (is_outside_) {  // MPI wakes no sleeper, and moves only while it is asked
+      if (now >= next_look) {
+        sleep(number, now);
+        next_look = now + kLook;
+      }
+      pause(true);
+      continue;
     }
     if (std::exchange(is_spinning, false)) spin_ = spin_ > kShortestSpin ? spin_ / 2 : Duration::zero();
     sleep(number, std::min(deadline.when(), next_line));
@@ -92,7 +105,38 @@ Result<bool> StreamCommunicator::move_all() {
     moved = TFD_TRY(move_out(peer)) || moved;
     moved = TFD_TRY(move_in(peer)) || moved;
   }
+  move_outside();
   return moved;
+}
+
+/// Moves on what goes by MPI, in the order in which it was begun.
+void StreamCommunicator::move_outside() {
+  if (!link_ || outside_error_) return;
+  is_outside_ = false;
+  for (std::uint64_t number = first_; number < next_ && has_arrived(number); ++number) {
+    Begun& one = begun(number);
+    if (one.is_done_outside) continue;
+    auto state = one.operation->move_outside();
+    if (!state) outside_error_ = std::move(state).error().within(format_call(one.operation->call()));
+    one.is_done_outside = state && *state == Operation::Outside::kIsDone;
+    is_outside_ = is_outside_ || !one.is_done_outside;
+    if (!state || *state == Operation::Outside::kHasMore) break;
+  }
+  if (!is_outside_) trouble_since_.reset();
+}
+
+/// Looks who has died while something is on its way by MPI: no bytes are expected of streams then, but their ends are.
+/// One that ends in order does so behind its last bytes, which may still be on their way; and where MPI fails since a
+/// member is gone, that is the cause to be named.
+Result<void> StreamCommunicator::check_outside(Clock::time_point now) {
+  const auto ended = std::ranges::find_if(peers_, &Peer::has_ended);
+  const bool has_ended = ended != peers_.end();
+  if (!is_outside_ || (!has_ended && !outside_error_)) return {};
+  if (!trouble_since_) trouble_since_ = now;
+  const bool is_late = now - *trouble_since_ > kLastBytes;
+  if (has_ended && (outside_error_ || is_late)) return fail(gone(*ended));
+  if (is_late) return fail(*outside_error_);
+  return {};
 }
 
 Result<bool> StreamCommunicator::move_out(Peer& peer) {
@@ -233,7 +277,13 @@ void StreamCommunicator::end_if_complete(Peer& peer) {
   peer.was_heard = false;
 }
 
+/// True if all is here that streams bring of a collective.
+bool StreamCommunicator::has_arrived(std::uint64_t number) const {
+  return std::ranges::all_of(peers_, [&](const Peer& peer) { return peer.in_number > number; });
+}
+
 bool StreamCommunicator::is_complete(std::uint64_t number) const {
+  if (link_ && !begun(number).is_done_outside) return false;
   return std::ranges::all_of(peers_, [&](const Peer& peer) {
     return peer.in_number > number && peer.out_number > number && !(peer.has_unsent() && peer.unsent_number <= number);
   });
@@ -267,6 +317,7 @@ std::vector<int> StreamCommunicator::missing(std::uint64_t number) const {
 }
 
 std::string StreamCommunicator::names_of(const std::vector<int>& ranks) const {
+  if (ranks.empty()) return "an end of what all have begun in MPI";
   std::string out;
   for (const int one : ranks) out += (out.empty() ? "" : ", ") + members().all[static_cast<std::size_t>(one)].name;
   return out;

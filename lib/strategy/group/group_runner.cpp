@@ -123,7 +123,7 @@ class GroupRunner final : public Runner {
          {"--batch", options_.follows_members ? "per-replica" : "global"},
          {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
          {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
-         {"--collectives", std::to_string(static_cast<int>(options.collectives))},
+         {"--collectives", std::to_string(static_cast<int>(options.collectives.kind))},
          {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
     GroupTrainingOptions with;
     with.group.members = members_;

@@ -58,6 +58,9 @@ class ProcessReplicas final : public ReplicaGroup {
         exchange_(communicator_, std::move(shares), communication.timeout, communication.bytes_per_pack),
         is_exact_(compat == Compat::kTensorflow),
         timeout_(communication.timeout) {}
+  ~ProcessReplicas() override {
+    if (group_ && told_ == 0) group_->leave();
+  }
 
   Result<Tensor> reduce(Reduce how, const DistributedValue& value, const Axes& axes, std::string_view name) override;
   Result<Tensor> gather(const DistributedValue& value, std::int64_t axis, std::string_view name) override;

@@ -42,7 +42,7 @@ class GroupImpl final : public Group {
         keys_(own_name(), is_first() && !is_elastic()) {}
 
   ~GroupImpl() override {
-    leave();
+    expect_losses();
     keys_.close();
     endpoint_.reset();  // after this no handler runs
   }
@@ -70,8 +70,8 @@ class GroupImpl final : public Group {
   }
   const std::vector<int>& devices() const override { return devices_; }
   void leave() override {
-    const MutexLock lock(mutex_);
-    has_left_ = true;
+    expect_losses();
+    if (communicator_) communicator_->leave();
   }
   Result<void> regroup(Deadline deadline) override { return begin_generation(deadline); }
   bool has_newcomers() const override { return has_newcomers_; }
@@ -86,6 +86,10 @@ class GroupImpl final : public Group {
   }
 
  private:
+  void expect_losses() {
+    const MutexLock lock(mutex_);
+    has_left_ = true;
+  }
   bool is_first() const { return options_.rank == 0; }
   bool is_elastic() const { return options_.least > 0; }
   bool is_open() const { return options_.most > 0; }

@@ -14,6 +14,11 @@
 
 namespace tfd::collective {
 
+/// A plug-in in which threads stand for MPI's processes; `how`: what is wrong with it, as in meson.build.
+inline Engine fake_mpi(const std::string& how = "good") {
+  return {EngineKind::kMpi, load_mpi_plugin(TFD_TEST_PLUGINS "/fake-mpi-" + how + ".so").value()};
+}
+
 inline Deadline soon() { return Deadline::after(std::chrono::seconds(20)); }
 
 /// Listeners of a group, and the members as each of them sees them.
@@ -36,12 +41,12 @@ struct Group {
     out.rank = rank;
     return out;
   }
-  Result<std::unique_ptr<Communicator>> connect(int rank, EngineKind engine = EngineKind::kTcp,
+  Result<std::unique_ptr<Communicator>> connect(int rank, const Engine& engine = EngineKind::kTcp,
                                                 Deadline deadline = soon()) {
     return collective::connect(of(rank), listeners[static_cast<std::size_t>(rank)].get(), engine, deadline);
   }
   /// Runs `work` for each member on its own thread, once all are connected.
-  void run(const std::function<void(Communicator&)>& work, EngineKind engine = EngineKind::kTcp) {
+  void run(const std::function<void(Communicator&)>& work, const Engine& engine = EngineKind::kTcp) {
     std::vector<std::thread> threads;
     std::latch connected(size());
     for (int rank = 0; rank < size(); ++rank)

@@ -77,7 +77,7 @@ struct Errors {
 TEST_CASE("engines have names") {
   CHECK(parse_engine_kind("auto").value() == EngineKind::kAuto);
   CHECK(parse_engine_kind("shm").value() == EngineKind::kShm);
-  CHECK(parse_engine_kind("nccl").error().message == "'nccl' moves no collectives: choose auto, shm and tcp");
+  CHECK(parse_engine_kind("nccl").error().message == "'nccl' moves no collectives: choose auto, shm, tcp and mpi");
   CHECK(host_id().size() > 36);
 }
 

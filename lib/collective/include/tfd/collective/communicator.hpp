@@ -24,10 +24,25 @@
 
 namespace tfd::collective {
 
-/// The way that the bytes take: shared memory between members of one host, TCP between hosts; or always one of them.
-enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp };
-/// "auto", "shm", "tcp". kUsage names the choices.
+/// The way that the bytes take: shared memory between members of one host, TCP between hosts; or always one of them; or
+/// MPI, for what is summed and broadcast.
+enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp, kMpi };
+/// "auto", "shm", "tcp", "mpi". kUsage names the choices.
 Result<EngineKind> parse_engine_kind(std::string_view name);
+
+/// MPI, as a library that users build with its compiler: share/mpi/tfd-mpi.c, which is installed. MPI is started by the
+/// first connect() with it, and ended when this is no longer referred to, if a communicator has left in order.
+class MpiPlugin;
+/// Loads it. kFailedPrecondition: it can't be loaded, isn't one, or has another version of the interface; the message
+/// says how to build it.
+Result<std::shared_ptr<MpiPlugin>> load_mpi_plugin(const std::string& path);
+
+/// A kind of engine, and what it needs.
+struct Engine {
+  Engine(EngineKind of = EngineKind::kAuto, std::shared_ptr<MpiPlugin> by = {}) : kind(of), mpi(std::move(by)) {}
+  EngineKind kind;
+  std::shared_ptr<MpiPlugin> mpi;  // of kMpi; shared with the communicators that use it
+};
 
 using Secret = std::array<std::byte, 32>;
 /// Fresh random bytes.
@@ -132,6 +147,8 @@ class Communicator {
 
   /// Ends what is in progress, and all that follows, with this error. The first one counts.
   virtual void cancel(Error error) = 0;
+  /// This member makes no more collectives, and nor do the others: by it MPI is ended in order, rather than left.
+  virtual void leave() = 0;
   /// Called on the driving thread when a collective has waited this long, then every `again`: who is missing.
   void on_stall(Duration after, Duration again, std::function<void(const std::string& line)> say);
   virtual Traffic traffic() const = 0;
@@ -152,8 +169,8 @@ class Communicator {
 };
 
 /// Connects the members. kDeadlineExceeded names those that didn't come, kPermissionDenied one that doesn't know the
-/// secret. A group of one needs no listener (null).
-Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, EngineKind engine,
+/// secret; kFailedPrecondition: MPI's processes aren't the members. A group of one needs no listener (null).
+Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
                                               Deadline deadline);
 
 }  // namespace tfd::collective

@@ -16,7 +16,7 @@
 namespace tfd::strategy {
 
 struct CommunicationOptions {
-  collective::EngineKind implementation = collective::EngineKind::kAuto;
+  collective::Engine implementation = {};
   /// Sums are cut into collectives of at most so many bytes, the same in all processes; 0: nothing is cut.
   std::int64_t bytes_per_pack = 0;
   Duration join = std::chrono::seconds(600);              // for all members to come

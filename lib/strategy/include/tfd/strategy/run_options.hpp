@@ -23,7 +23,7 @@ struct RunOptions {
   Environment command_environment = {};
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief
   // The next ones are for a group of workers that make each step together.
-  collective::EngineKind collectives = collective::EngineKind::kAuto;
+  collective::Engine collectives = {};
   /// Bytes of what they sum at once; under --compat tensorflow bytes_per_pack of CommunicationOptions. Absent: the
   /// default; 0: nothing is cut.
   std::optional<std::int64_t> bucket_bytes = {};

@@ -36,7 +36,7 @@ struct GroupOptions {
   Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
   /// What must be the same in all members: what it is ("program"), and its value, or a digest of it.
   std::vector<std::pair<std::string, std::string>> agreement = {};
-  collective::EngineKind engine = collective::EngineKind::kAuto;
+  collective::Engine engine = {};
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   bool has_key = false;
   bool is_insecure = false;                          // other hosts may join without a key
@@ -67,7 +67,8 @@ class Group {
   virtual void cancel(Error error) = 0;
   /// Numbers of devices, by rank.
   virtual const std::vector<int>& devices() const = 0;
-  /// Says that this member leaves in order: others' losses of it are no failures from now on, nor are theirs for it.
+  /// Says that this member leaves in order, as the others do: their losses of it are no failures from now on, nor are
+  /// theirs for it.
   virtual void leave() = 0;
   /// Meets again: after a collective has failed since a member was lost, or when all have agreed to, since others want
   /// to come. Ends the communicator, and makes that of the next generation. Errors of form(), kDeadlineExceeded among
