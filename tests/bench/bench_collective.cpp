@@ -5,6 +5,8 @@
 // machine too, where latencies aren't. Prints a JSON object for each way and size.
 //
 // usage: bench-collective PROCESSES BYTES…
+//        TFD_MPI_PLUGIN=PLUGIN mpirun -n PROCESSES bench-collective mpi WAY FOLDER BYTES…    by that MPI; FOLDER is
+//        empty
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -18,6 +20,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tfd/base/file.hpp"
 #include "tfd/collective/communicator.hpp"
 
 namespace {
@@ -112,8 +115,8 @@ void measure_bare(const std::vector<std::int64_t>& sizes) {
   for (const int socket : {listener, ours}) ::close(socket);
 }
 
-int run(collective::Members members, collective::Listener* listener, EngineKind engine, const std::string& way,
-        const std::vector<std::int64_t>& sizes) {
+int run(collective::Members members, collective::Listener* listener, const collective::Engine& engine,
+        const std::string& way, const std::vector<std::int64_t>& sizes) {
   const auto communicator = connect(std::move(members), listener, engine, Deadline::after(std::chrono::seconds(60)));
   if (!communicator) {
     fmt::print(stderr, "{}\n", communicator.error().message);
@@ -124,6 +127,7 @@ int run(collective::Members members, collective::Listener* listener, EngineKind 
       fmt::print(stderr, "{}\n", done.error().message);
       return 1;
     }
+  (*communicator)->leave();
   return 0;
 }
 
@@ -150,9 +154,37 @@ bool run_group(int size, EngineKind engine, bool is_encrypted, const std::string
   return is_good;
 }
 
+/// One member of those that mpirun has started; their addresses are files of the folder.
+int run_by_mpi(const std::string& way, const std::string& folder, const std::vector<std::int64_t>& sizes) {
+  const auto number = [](std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      if (const char* const text = std::getenv(name)) return std::atoi(text);
+    return 0;
+  };
+  const int size = number({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"});
+  collective::Members members{
+      .generation = 1, .rank = number({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}), .all = {}, .secret = {}};
+  const auto listener = collective::Listener::bind("127.0.0.1").value();
+  if (!save_file(fmt::format("{}/{}", folder, members.rank), listener->address())) return 1;
+  for (int i = 0; i < size; ++i) {
+    Result<std::string> address = fail(Code::kNotFound, "it isn't there yet");
+    while (!address || address->empty()) address = load_file(fmt::format("{}/{}", folder, i));
+    members.all.push_back({fmt::format("worker:{}", i), "this", *address});
+  }
+  const char* const plugin = std::getenv("TFD_MPI_PLUGIN");
+  const auto mpi = collective::load_mpi_plugin(plugin != nullptr ? plugin : "");
+  if (!mpi) fmt::print(stderr, "{}\n", mpi.error().message);
+  return mpi ? run(std::move(members), listener.get(), {EngineKind::kMpi, *mpi}, way, sizes) : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 4 && std::string(argv[1]) == "mpi") {
+    std::vector<std::int64_t> sizes;
+    for (int i = 4; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
+    return run_by_mpi(argv[2], argv[3], sizes);
+  }
   if (argc < 3) {
     fmt::print(stderr, "usage: bench-collective PROCESSES BYTES…\n");
     return 64;

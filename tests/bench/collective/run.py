@@ -37,18 +37,24 @@ def launched(build, processes, *command, **options):
     return ask(build / "tools/tfd-launch", "-n", processes, "--no-prefix", "--", *command, **options)
 
 
-def by_mpi(kind, folder, processes):
+def by_mpi(build, kind, folder, processes):
+    """What this MPI takes by itself, and as the engine of tfd's collectives."""
     compiler, runner = shutil.which(f"mpicc.{kind}"), shutil.which(f"mpirun.{kind}")
     if not compiler or not runner:
         return []
-    binary = folder / f"peer-{kind}"
+    binary, plugin = folder / f"peer-{kind}", folder / f"{kind}.so"
     if not binary.exists():
         made = subprocess.run([compiler, "-O2", "-o", binary, HERE / "peer_mpi.c"], stderr=subprocess.PIPE)
         if made.returncode != 0:
             print(f"no {kind}: {compiler} finds no mpi.h (lib{kind}-dev)", file=sys.stderr)
             return []
+        source = HERE.parents[2] / "share/mpi/tfd-mpi.c"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", plugin, source], check=True)
     more = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"] if kind == "openmpi" else []
-    return ask(runner, "-n", processes, *more, binary, kind, *SIZES)
+    bench, addresses = build / "tests/bench/bench-collective", folder / f"{kind}-{processes}"
+    addresses.mkdir(exist_ok=True)
+    ours = ask(runner, "-n", processes, *more, bench, "mpi", f"over_{kind}", addresses, *SIZES, env=os.environ | {"TFD_MPI_PLUGIN": str(plugin)})
+    return ask(runner, "-n", processes, *more, binary, kind, *SIZES) + ours
 
 
 def say(row, to):
@@ -60,7 +66,7 @@ def say(row, to):
 def reduce(given, folder):
     for processes in map(int, given.processes.split(",")):
         found = ask(given.build / "tests/bench/bench-collective", processes, *SIZES)
-        found += by_mpi("openmpi", folder, processes) + by_mpi("mpich", folder, processes)
+        found += by_mpi(given.build, "openmpi", folder, processes) + by_mpi(given.build, "mpich", folder, processes)
         if given.torch != "-":
             found += launched(given.build, processes, given.torch, HERE / "peer_gloo.py", *SIZES)
         if given.tensorflow != "-":
@@ -71,7 +77,7 @@ def reduce(given, folder):
             for way, one in ways.items():
                 row |= {f"{way}_us": one["median_us"], f"{way}_cpu_us": one["cpu_us"]}
             ratios = [("shm", "openmpi"), ("shm", "mpich"), ("shm", "tensorflow"), ("tcp", "gloo"), ("tcp", "tensorflow"),
-                      ("tcp", "bare")]
+                      ("tcp", "bare"), ("over_openmpi", "openmpi"), ("over_mpich", "mpich")]
             for ours, peer in ratios:
                 if ours in ways and peer in ways:
                     row[f"{ours}_by_{peer}"] = round(ways[peer]["median_us"] / ways[ours]["median_us"], 2)
