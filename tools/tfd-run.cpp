@@ -124,7 +124,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.on_standing = run::standing_writer(io.env);
   with.verify_every = a.verify_every.value_or(with.verify_every);
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
-  with.collectives = TFD_TRY(collective::parse_engine_kind(a.collectives));
+  with.collectives = TFD_TRY(run::find_engine(a, bounds, io.env));
   with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
   if (a.has_group() && devices.topology.empty())
     with.make_host_engine = [env = io.env, devices, log = io.log](const function::Hosts& hosts) {
@@ -362,6 +362,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
                     {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"}},
        .group = "training",
        .environment = {key_variable(),
+                       {"TFD_MPI_PLUGIN", "The plug-in of --collectives mpi"},
                        {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
                        {"TFD_PJRT_OPTIONS", "Options of the PJRT plug-in's own, such as memory_fraction=0.5"}},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); },

@@ -19,7 +19,7 @@ complete -c tfd-run -l dataset -x -d 'With --function and --predict: where its a
 complete -c tfd-run -l reduce -x -a 'mean sum' -d 'With --function: combine what the replicas return into one value, element by element'
 complete -c tfd-run -l axis -x -d 'With --reduce: over this axis of each replica first; -1 is the last'
 complete -c tfd-run -l gather -x -d 'With --function: concatenate what the replicas return along this axis'
-complete -c tfd-run -l collectives -x -a 'auto shm tcp' -d 'With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory within a host and TCP between hosts, or one of them for all'
+complete -c tfd-run -l collectives -x -a 'auto shm tcp mpi' -d 'With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory within a host and TCP between hosts, or one of them for all, or MPI'
 complete -c tfd-run -l bucket-bytes -x -d 'With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. With --compat tensorflow: bytes_per_pack, in whose packs TensorFlow adds up'
 complete -c tfd-run -l verify-every -x -d 'With --strategy multi-worker-mirrored: compare the workers\' variables after every N steps, and before each checkpoint; 0: never'
 complete -c tfd-run -l workers -x -d 'With --strategy multi-worker-mirrored: go on while MIN workers are left, and take those in who come again; MAX is how many the cluster has'

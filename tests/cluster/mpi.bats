@@ -1,9 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-resolve mpi under the real mpirun of Open MPI and mpiexec of MPICH: on one host, and on two that are UTS namespaces
-# of this one, reached by a stand-in for ssh. Needs openmpi-bin and mpich; two hosts need root. Skipped otherwise.
+# tfd-resolve mpi, and tfd-run --collectives mpi, under the real mpirun of Open MPI and mpiexec of MPICH: on one host, and on two
+# that are UTS namespaces of this one, reached by a stand-in for ssh. Needs openmpi-bin and mpich, for plug-ins also libopenmpi-dev
+# and libmpich-dev; two hosts need root. Skipped otherwise.
 
 bats_require_minimum_version 1.5.0
+# shellcheck source=../cli/until.bash
+source "$BATS_TEST_DIRNAME/../cli/until.bash"
 
 setup() {
   unset TF_CONFIG TFD_LOG "${!SLURM_@}" "${!OMPI_@}" "${!PMI_@}" "${!PMIX_@}"
@@ -18,6 +21,11 @@ shift
 exec unshare --uts sh -c 'hostname "$1"; shift; exec sh -c "$*"' sh "$host" "$@"
 SCRIPT
   chmod +x agent
+}
+
+teardown() {
+  # timeout, and with it the launcher and its ranks, of a test that has failed.
+  [ -z "${LAUNCHER:-}" ] || kill "$LAUNCHER" 2>/dev/null || true
 }
 
 need() {  # COMMAND PACKAGE
@@ -35,6 +43,22 @@ hydra() {
   need mpiexec.hydra mpich
   timeout 60 mpiexec.hydra -iface lo "$@"
 }
+
+# The plug-in of each, built from the installed source's text, and a training by it: digits in an order of their own, in steps of
+# four replicas. Each rank's process id is in pid.RANK.
+plug_in() {  # open_mpi|hydra
+  local of=openmpi
+  [ "$1" = open_mpi ] || of=mpich
+  need "mpicc.$of" "lib$of-dev"
+  "mpicc.$of" -std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC -O2 -o "$1.so" "$TFD_SOURCE/share/mpi/tfd-mpi.c"
+  export TFD_MPI_PLUGIN=$PWD/$1.so
+}
+DIGITS=(tfd-run digits/program.json --strategy multi-worker-mirrored --cluster mpi --key-file none --replicas 4
+  --set 'datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}')
+copy_digits() { cp -r "$TFD_SOURCE/examples/digits" digits; }
+# shellcheck disable=SC2016  # the rank is each process's own
+AS_RANK=(sh -c 'echo $$ >"pid.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"; exec "$@" 2>"talk.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"' sh)
+makes_steps() { grep -q '"event":"step"' events; }
 
 # Every rank's line is RANK HOSTNAME SPEC; the spec must be the same and put the rank where it is.
 REPORT='echo "${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname) $(tfd-resolve mpi --jobs chief=1,worker=2 "$@")"'
@@ -124,5 +148,110 @@ check_ranks() {  # COUNT
   for of in open_mpi hydra; do
     run -0 --separate-stderr "$of" -n 3 "${line[@]}" --set "train.checkpoint.dir=$of" --replicas 3
     jq -es 'any(.[]; .event == "start" and .workers == 3) and any(.[]; .event == "end" and .reason == "done" and .step == 50)' <<<"$output"
+  done
+}
+
+@test "--collectives mpi: sums by both MPIs give the losses of shared memory, to rounding" {
+  local of n how loss first
+  copy_digits
+  for of in open_mpi hydra; do
+    plug_in "$of"
+    for n in 2 3; do
+      for how in shm mpi; do
+        run -0 --separate-stderr "$of" -n "$n" "${DIGITS[@]}" --set train.steps=50 --set "train.checkpoint.dir=$of-$n-$how" \
+          --collectives "$how"
+        loss=$(jq -r 'select(.event == "eval" and .step == 50) | .metrics.loss' <<<"$output")
+        [ -n "$loss" ]
+        jq -en --argjson a "$loss" --argjson b "${first:=$loss}" '($a - $b) / $b | fabs < 1e-5'
+      done
+    done
+  done
+}
+
+@test "--collectives mpi goes by MPI: a training's values that a counting MPI has seen" {
+  copy_digits
+  plug_in open_mpi
+  # In front of MPI's functions: how often they were called, and with how many bytes.
+  cat >count.c <<'SOURCE'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+static long sums, bytes;
+int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm of, MPI_Request *out) {
+  int size;
+  PMPI_Type_size(type, &size);
+  ++sums;
+  bytes += (long)count * size;
+  return PMPI_Iallreduce(from, to, count, type, op, of, out);
+}
+int MPI_Finalize(void) {
+  FILE *file = fopen(getenv("COUNTS"), "a");
+  fprintf(file, "%ld %ld\n", sums, bytes);
+  fclose(file);
+  return PMPI_Finalize();
+}
+SOURCE
+  mpicc.openmpi -shared -fPIC -o counting.so "$TFD_SOURCE/share/mpi/tfd-mpi.c" count.c
+  TFD_MPI_PLUGIN=$PWD/counting.so COUNTS=$PWD/counts run -0 --separate-stderr open_mpi -n 2 "${DIGITS[@]}" --set train.steps=50 \
+    --collectives mpi
+  # Each rank: gradients of each step, and an end in order.
+  [ "$(wc -l <counts)" = 2 ]
+  awk '$1 < 50 || $2 < 100000 { exit 1 }' counts
+}
+
+@test "--collectives mpi: a rank that is killed ends all, without a hang" {
+  local of code
+  copy_digits
+  for of in open_mpi hydra; do
+    plug_in "$of"
+    rm -f events pid.* talk.*
+    "$of" -n 3 "${AS_RANK[@]}" "${DIGITS[@]}" --set train.steps=100000000 --set "train.checkpoint.dir=$of" --collectives mpi \
+      >events 2>launcher &
+    LAUNCHER=$!
+    until_true makes_steps
+    kill -KILL "$(cat pid.1)"
+    code=0
+    wait "$LAUNCHER" || code=$?
+    [ "$code" != 0 ]
+    [ "$code" != 124 ]  # ended by timeout
+    # The launcher may end the others before they say what they have seen, and MPI itself may, in words of its own.
+    if grep -h "^tfd-run: " talk.0 talk.2 | grep -v -e 'worker:1 is \(lost\|gone\)' -e interrupted -e 'the same command'; then
+      return 1
+    fi
+  done
+}
+
+@test "--collectives mpi: SIGTERM to one rank: all save, end MPI in order, and end with 75" {
+  local of code
+  copy_digits
+  for of in open_mpi hydra; do
+    plug_in "$of"
+    rm -f events pid.* talk.*
+    "$of" -n 3 "${AS_RANK[@]}" "${DIGITS[@]}" --set train.steps=100000000 --set "train.checkpoint.dir=$of" --collectives mpi \
+      >events 2>launcher &
+    LAUNCHER=$!
+    until_true makes_steps
+    kill -TERM "$(cat pid.2)"
+    code=0
+    wait "$LAUNCHER" || code=$?
+    [ "$code" = 75 ]
+    jq -es 'any(.[]; .event == "end" and .reason == "interrupted")' events
+    grep -q "the same command continues from $of/" talk.0
+  done
+}
+
+@test "--collectives mpi: what doesn't fit is said by each rank" {
+  local of other
+  copy_digits
+  plug_in open_mpi
+  plug_in hydra
+  for of in open_mpi hydra; do
+    other=hydra
+    [ "$of" = open_mpi ] || other=open_mpi
+    # Each process is alone in the other one's MPI.
+    TFD_MPI_PLUGIN=$PWD/$other.so run -78 --separate-stderr "$of" -n 2 "${DIGITS[@]}" --collectives mpi
+    [[ $stderr == *"has this process alone, but the group has 2: start them by its own mpirun, or srun --mpi"* ]]
+    TFD_MPI_PLUGIN=$PWD/$of.so run -64 --separate-stderr "$of" -n 2 "${DIGITS[@]}" --collectives mpi --workers 1:2
+    [[ $stderr == *"--collectives mpi: MPI ends all when one ends, so that none can be lost: it takes no --workers"* ]]
   done
 }

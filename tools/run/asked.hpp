@@ -11,6 +11,7 @@
 #include "run/tpu_devices.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cli/tool.hpp"
+#include "tfd/collective/communicator.hpp"
 #include "tfd/strategy/kinds.hpp"
 #include "training/common.hpp"
 
@@ -66,6 +67,9 @@ struct WorkerBounds {
 /// MIN:MAX of --workers, else of what a tfd-launch says that replaces those who fail, for a cluster with so many.
 /// kUsage.
 Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Environment& env);
+/// The engine of --collectives, with the plug-in that TFD_MPI_PLUGIN names, if it is MPI. kUsage: MPI and MIN:MAX.
+/// kFailedPrecondition: as collective::load_mpi_plugin().
+Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& bounds, const Environment& env);
 /// Does to this process, at a step, what a tfd-launch was asked to (--fault); empty if that is nothing.
 /// kInvalidArgument.
 Result<std::function<void(std::int64_t step)>> fault_at_step(const Environment& env);

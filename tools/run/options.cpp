@@ -120,9 +120,9 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "ENGINE",
        .help =
            "With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory within a host and "
-           "TCP between hosts, or one of them for all",
+           "TCP between hosts, or one of them for all, or MPI",
        .target = &a.collectives,
-       .choices = {"auto", "shm", "tcp"},
+       .choices = {"auto", "shm", "tcp", "mpi"},
        .shown_default = "auto"},
       {.names = "--bucket-bytes",
        .placeholder = "SIZE",
@@ -183,6 +183,16 @@ Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environmen
     return fail(Code::kUsage, "{} {}: the cluster has {}, which is the most that there can be", name, text,
                 counted(static_cast<std::uint64_t>(workers), "worker"));
   return WorkerBounds{static_cast<int>(bounds.least), is_launched ? static_cast<int>(bounds.most) : 0};
+}
+
+Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bounds, const Environment& env) {
+  const auto kind = TFD_TRY(collective::parse_engine_kind(a.collectives));
+  if (kind != collective::EngineKind::kMpi) return kind;
+  if (bounds.least > 0)
+    return fail(Code::kUsage, "--collectives mpi: MPI ends all when one ends, so that none can be lost: it takes no {}",
+                a.workers.empty() ? "TFD_WORKERS" : "--workers");
+  auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
+  return collective::Engine(kind, std::move(plugin));
 }
 
 Result<std::function<void(std::int64_t)>> fault_at_step(const Environment& env) {
