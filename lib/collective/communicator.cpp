@@ -7,7 +7,7 @@
 #include <array>
 
 #include "meeting.hpp"
-#include "mpi_plugin.hpp"
+#include "mpi/mpi_plugin.hpp"
 #include "sockets.hpp"
 #include "stream.hpp"
 #include "stream_communicator.hpp"

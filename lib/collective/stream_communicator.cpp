@@ -11,7 +11,7 @@
 
 #include "bytes.hpp"
 #include "host_sum_operation.hpp"
-#include "mpi_operation.hpp"
+#include "mpi/mpi_operation.hpp"
 #include "sum_operation.hpp"
 #include "tfd/base/cpus.hpp"
 

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "frame.hpp"
-#include "mpi_plugin.hpp"
+#include "mpi/mpi_plugin.hpp"
 #include "operation.hpp"
 #include "stream.hpp"
 #include "tfd/base/thread_annotations.hpp"

@@ -8,7 +8,7 @@
 #include <deque>
 #include <vector>
 
-#include "mpi_plugin.hpp"
+#include "mpi/mpi_plugin.hpp"
 #include "operation.hpp"
 #include "sum_operation.hpp"
 

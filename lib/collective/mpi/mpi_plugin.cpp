@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <thread>
 
 #include "tfd/base/text.hpp"
@@ -24,11 +25,13 @@ constexpr Duration kStart = std::chrono::seconds(60);
 // Members end MPI together, and the chief may have a checkpoint to write first.
 constexpr Duration kEnd = std::chrono::minutes(10);
 
-/// How to get one; the source is where this tfd is installed.
+/// How to get one; the source lies where this tfd is installed.
 std::string how_to_build() {
-  const bool is_installed = ::access(TFD_MPI_SOURCE_INSTALLED, R_OK) == 0;
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string installed = self.parent_path().parent_path() / "share" / "tfd" / "mpi" / "tfd-mpi.c";
   return fmt::format("build it by mpicc -shared -fPIC -O2 -o libtfd-mpi.so {}",
-                     is_installed ? TFD_MPI_SOURCE_INSTALLED : "tfd-mpi.c (share/mpi in tfd's source)");
+                     ::access(installed.c_str(), R_OK) == 0 ? installed : "tfd-mpi.c (share/mpi in tfd's source)");
 }
 
 /// Where a function of the plug-in says why it fails.
