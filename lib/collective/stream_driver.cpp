@@ -308,8 +308,10 @@ std::vector<int> StreamCommunicator::missing(std::uint64_t number) const {
       continue;
     }
     behind.push_back(peer.rank);
-    if (peer.in_number < number || !peer.was_heard || peer.in_at < begun(number).operation->owed_by(peer.rank))
-      silent.push_back(peer.rank);
+    Operation& operation = *begun(number).operation;
+    // What there is no room for may have come long ago: it waits for others.
+    const bool owes = peer.in_at < operation.owed_by(peer.rank) && !operation.room(peer.rank, peer.in_at).empty();
+    if (peer.in_number < number || !peer.was_heard || owes) silent.push_back(peer.rank);
   }
   std::vector<int>& out = !silent.empty() ? silent : !behind.empty() ? behind : deaf;
   std::ranges::sort(out);

@@ -105,7 +105,9 @@ std::span<const std::byte> piece_of(std::span<const tensor::SumPart> parts, std:
 }
 
 std::byte* TileRing::place(std::size_t tile) {
-  const std::size_t bytes = tiling_->most() * width_, kept = std::min(kRingTiles, tiling_->size());
+  constexpr std::size_t kAligned = 64;  // where each tile begins, whatever its parts' dtypes
+  const std::size_t bytes = (tiling_->most() * width_ + kAligned - 1) / kAligned * kAligned;
+  const std::size_t kept = std::min(kRingTiles, tiling_->size());
   if (memory_ == nullptr) memory_.reset(new std::byte[kept * bytes]);
   return memory_.get() + tile % kept * bytes;
 }

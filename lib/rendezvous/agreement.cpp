@@ -290,11 +290,13 @@ void Agreement::refuse(Launcher& launcher, const Report& failure) {
   send_all({.kind = Command::Kind::kSay, .line = failure.line + "; the others go on without it"});
 }
 
-/// A launcher that has no task left, since the others didn't take them in, is over. The holder goes on as that.
+/// A launcher that has no task left, since the others didn't take them in, is over; not one of whose others some ended
+/// well. The holder goes on as that.
 void Agreement::dismiss_refused(Clock::time_point now) {
   if (!goes_on()) return;
   const auto is_over = [](const auto& one) {
-    return one.first != kHolder && one.second.refused && one.second.is_idle && one.second.failed.empty();
+    return one.first != kHolder && one.second.refused && one.second.is_idle && one.second.failed.empty() &&
+           one.second.standings.done == 0;
   };
   for (auto at = launchers_.begin(); (at = std::find_if(at, launchers_.end(), is_over)) != launchers_.end();) {
     commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = at->second.refused->code});

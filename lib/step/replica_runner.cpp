@@ -189,12 +189,18 @@ class Runner final : public ReplicaRunner {
       if (elements.of.size() != shares->size())
         return fail(Code::kInvalidArgument, "'{}' has elements for {} replicas, and another one for {}", id,
                     elements.of.size(), shares->size());
-      for (std::size_t i = 0; i < shares->size(); ++i) (*shares)[i].elements.put(id, elements.spec, elements.of[i]);
+      for (std::size_t i = 0; i < shares->size(); ++i) {
+        (*shares)[i].elements.put(id, elements.spec, elements.of[i]);
+        (*shares)[i].replica = static_cast<int>(elements.places.empty() ? i : elements.places[i]);
+      }
       return {};
     };
     for (const auto& [id, elements] : arguments.elements) TFD_TRY(add(id, elements));
     for (const auto& [dataset, elements] : arguments.datasets) TFD_TRY(add(own_iterator_id(dataset), elements));
-    if (!shares) shares.emplace(most);
+    if (!shares) {
+      shares.emplace(most);
+      for (std::size_t i = 0; i < most; ++i) (*shares)[i].replica = static_cast<int>(i);
+    }
     keep_own(*shares, has_own_data_ ? ReplicaRange::whole(replicas_.count) : replicas_);
     return std::move(*shares);
   }
@@ -210,12 +216,17 @@ class Runner final : public ReplicaRunner {
     }
     std::vector<std::vector<std::vector<tensor::Tensor>>> results(pieces.size());  // by share and piece
     for (std::size_t i = 0; i < most; ++i) {
-      std::vector<ReplicaShare> at_once;  // pieces of the first shares, which have at least as many rows as later ones
-      for (auto& of_share : pieces)
-        if (i < of_share.size()) at_once.push_back(std::move(of_share[i].share));
+      std::vector<ReplicaShare> at_once;
+      std::vector<std::size_t> shares_of_pieces;  // any may have fewer rows than another one
+      for (std::size_t share = 0; share < pieces.size(); ++share) {
+        if (i >= pieces[share].size()) continue;
+        at_once.push_back(std::move(pieces[share][i].share));
+        shares_of_pieces.push_back(share);
+      }
       auto done = TFD_TRY(steps_.run_alone(function, call, std::move(at_once), variables));
-      for (std::size_t share = 0; share < done.outputs.size(); ++share) {
-        auto& own = done.outputs[share].outcome.results;
+      for (std::size_t k = 0; k < done.outputs.size(); ++k) {
+        const std::size_t share = shares_of_pieces[k];
+        auto& own = done.outputs[k].outcome.results;
         for (tensor::Tensor& one : own) one = without_padding(one, pieces[share][i].padding);
         results[share].push_back(std::move(own));
       }

@@ -66,6 +66,7 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
                   parts.size(), shares.size());
     for (std::size_t i = 0; i < parts.size(); ++i) shares[i].elements.put(id, iterator->spec, std::move(parts[i]));
   }
+  for (std::size_t i = 0; i < shares.size(); ++i) shares[i].replica = static_cast<int>(i);
   keep_own(shares, replicas);
   return shares;
 }
@@ -73,11 +74,10 @@ Result<std::vector<ReplicaShare>> split_elements(const std::vector<std::string>&
 }  // namespace
 
 void keep_own(std::vector<ReplicaShare>& shares, const ReplicaRange& replicas) {
-  const auto there = static_cast<int>(shares.size());
-  shares.erase(shares.begin() + std::min(there, replicas.first + replicas.count), shares.end());
-  shares.erase(shares.begin(), shares.begin() + std::min(static_cast<int>(shares.size()), replicas.first));
-  int replica = 0;
-  for (ReplicaShare& share : shares) share.replica = replica++;
+  std::erase_if(shares, [&](const ReplicaShare& share) {
+    return share.replica < replicas.first || share.replica >= replicas.first + replicas.count;
+  });
+  for (ReplicaShare& share : shares) share.replica -= replicas.first;
 }
 
 Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& ids, const FindIterator& find,

@@ -161,3 +161,14 @@ JSON
   [ "$(numbers rows1.npy)" = '0 2 4 6 8 10 12 14' ]
   [ "$(numbers rows2.npy)" = '0 4 2 6 8 12 10 14' ]
 }
+
+@test "multi-worker: --compat tensorflow with --predict, where an early replica has fewer rows than later ones" {
+  doubling_program
+  seq 0 8 >a.csv
+  seq 100 115 >b.csv
+  # Each worker has a file and takes 8 of 16 rows: in the second step worker 0 has one row for its two replicas.
+  compat 2 program.json --replicas 4 --predict double --dataset '[{"csv": {"path": ["a.csv", "b.csv"], "fields": {"x": {"columns": 0, "dtype": "s64"}}}},
+    {"batch": {"size": 16}}]'
+  group_ends 0
+  [ "$(xargs <worker:0.events)" = '0 2 4 6 8 10 12 14 200 202 204 206 208 210 212 214 16 216 218 220 222 224 226 228 230' ]
+}

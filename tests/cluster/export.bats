@@ -497,6 +497,25 @@ for mine, theirs in zip(tfd_export.load_into(make(), "ck").variables, model.vari
 PY
 }
 
+@test "export: README's first lines: a model of Keras trains, and its weights come back" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  # Its three blocks under "Your own model", as they stand there.
+  awk '/^## / { on = /Your own model/ } on && /^```/ { inside = !inside; if (inside) ++block; next } on && inside { print >("block" block) }' \
+    "$TFD_SOURCE/README.md"
+  cat >whole.py <<'PY'
+import subprocess
+keep = {}
+exec(open("block1").read(), keep)
+subprocess.run(["timeout", "120", "sh", "-euc", open("block2").read()], check=True, stdin=subprocess.DEVNULL, stdout=open("events", "w"))
+before = keep["model"].evaluate(keep["x"], keep["y"], verbose=0)
+exec(open("block3").read(), keep)
+after = keep["model"].evaluate(keep["x"], keep["y"], verbose=0)
+assert after[0] < before[0] and after[1] > 0.8, (before, after)
+PY
+  "$PYTHON" whole.py
+  jq -es '.[-1].event == "end" and .[-1].step == 1000' events
+}
+
 @test "export: from Keras, with tfd's random numbers, and what cannot be exported is said" {
   needs TFD_KERAS_PYTHON "keras and jax"
   cat >export.py <<'PY'

@@ -53,13 +53,15 @@ void check_plugin(const Environment& env, std::vector<Check>& out) {
   std::map<std::string, int> kinds;
   for (const auto& device : *devices) ++kinds[device.kind];
   std::vector<std::string> texts;
-  for (const auto& [kind, count] : kinds) texts.push_back(kind == "cpu" ? "cpu, as many as one asks for" : fmt::format("{} {}", count, kind));
+  for (const auto& [kind, count] : kinds)
+    texts.push_back(kind == "cpu" ? "cpu, as many as one asks for" : fmt::format("{} {}", count, kind));
   out.push_back({.name = "devices",
                  .text = fmt::format("{}; {} processors for this process", fmt::join(texts, ", "), usable_cpus())});
 }
 
 Check check_cache(const Environment& env) {
   Check out{.name = "cache", .text = function::find_cache_directory(env)};
+  if (out.text.empty() && env.find("TFD_CACHE_DIR")) return {.name = "cache", .text = "none: TFD_CACHE_DIR is empty"};
   if (out.text.empty())
     return {.name = "cache",
             .state = State::kMissing,

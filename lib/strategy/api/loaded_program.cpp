@@ -135,9 +135,8 @@ Result<std::optional<std::int64_t>> LoadedProgram::restore(const std::string& di
 Result<std::optional<std::int64_t>> LoadedProgram::restore_newest(const std::string& directory) {
   ReplicaGroup& group = *strategy_.group_;
   const std::string what = "the newest checkpoint";  // directories need not be called alike
-  const auto index = variable::read_checkpoint_index(directory);
-  const bool has_any = index && !index->checkpoints.empty();
-  const Saved own = has_any ? Saved{index->checkpoints.back().first, index->run} : Saved();
+  const auto index = TFD_TRY(variable::read_checkpoint_index(directory));
+  const Saved own = index.checkpoints.empty() ? Saved() : Saved{index.checkpoints.back().first, index.run};
   std::vector<Saved> all;
   for (const std::string& text : TFD_TRY(group.gather_texts(what, fmt::format("{} {}", own.step, own.run)))) {
     const std::size_t end = text.find(' ');

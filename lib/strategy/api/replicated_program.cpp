@@ -40,7 +40,7 @@ Places replicas_with_data(const DistributedElement& element, bool of_workers) {
 }
 
 step::ReplicaElements elements_of(const DistributedElement& element, const Places& places) {
-  step::ReplicaElements out{element.spec, {}};
+  step::ReplicaElements out{element.spec, {}, places};
   for (const std::size_t replica : places) out.of.push_back(element.on(replica));
   return out;
 }

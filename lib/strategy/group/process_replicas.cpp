@@ -42,6 +42,8 @@ std::string named(std::string_view what, std::string_view name) {
 }
 
 /// What a process says whose replicas had no data.
+constexpr Duration kLastWords = std::chrono::seconds(2);
+
 Error no_component(const std::string& call) {
   return {Code::kInvalidArgument, fmt::format("{}: a value without a component, of replicas without data", call), {}};
 }
@@ -59,7 +61,8 @@ class ProcessReplicas final : public ReplicaGroup {
         is_exact_(compat == Compat::kTensorflow),
         timeout_(communication.timeout) {}
   ~ProcessReplicas() override {
-    if (group_ && told_ == 0) group_->leave();
+    // All may have ended with the same error, such as the end of their data: then they leave in order, too.
+    if (group_ && settle(Deadline::after(std::min(timeout_, kLastWords)))) group_->leave();
   }
 
   Result<Tensor> reduce(Reduce how, const DistributedValue& value, const Axes& axes, std::string_view name) override;
@@ -100,7 +103,8 @@ class ProcessReplicas final : public ReplicaGroup {
   /// True if what is the same on all replicas of a worker counts once for each worker.
   bool adds_workers() const { return is_exact_ && !is_alone(); }
 
-  Result<void> settle();
+  Result<void> settle() { return settle(deadline()); }
+  Result<void> settle(Deadline until);
   tl::unexpected<Error> refuse(Error error) {
     tell(error);
     return fail(std::move(error));
@@ -133,8 +137,8 @@ void ProcessReplicas::tell(const Error& error) {
 }
 
 /// Waits until the others have failed as this process did.
-Result<void> ProcessReplicas::settle() {
-  for (; told_ > 0; --told_) TFD_TRY(communicator_.wait_all_gather(deadline()));
+Result<void> ProcessReplicas::settle(Deadline until) {
+  for (; told_ > 0; --told_) TFD_TRY(communicator_.wait_all_gather(until));
   return {};
 }
 

@@ -167,7 +167,8 @@ class GroupImpl final : public Group {
       tell();
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
-    } else if (const auto agrees = check_agreement(own_request(), *asked); roster_.has_generation() && !agrees) {
+    } else if (const auto agrees = roster_.has_generation() ? check_agreement(own_request(), *asked) : Result<void>();
+               !agrees) {
       responder.reply(fail(agrees.error()));      // the members needn't meet for it
     } else if (roster_.holder() == own_name()) {  // it waits until this generation ends
       held_.keep(caller.connection, *std::move(asked), std::move(responder));

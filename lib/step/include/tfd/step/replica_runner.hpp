@@ -75,6 +75,7 @@ struct StepOutcome {
 struct ReplicaElements {
   data::ElementSpec spec;
   std::vector<data::Element> of;
+  std::vector<std::size_t> places = {};  // whose they are, ascending; empty: of the first replicas
 };
 /// Arguments of a function besides variables. All have the same number of elements.
 struct ReplicaArguments {

@@ -35,7 +35,7 @@ Result<std::vector<ReplicaShare>> take_shares(const std::vector<std::string>& id
                                               const ReplicaRange& replicas, program::Replicas how,
                                               int most_elements = 0);
 
-/// Leaves, of all replicas' shares, those of this process's replicas, and numbers them.
+/// Leaves, of shares of the training's replicas, those of this process's, and numbers them among these.
 void keep_own(std::vector<ReplicaShare>& shares, const ReplicaRange& replicas);
 
 /// Outputs of the replicas, in the order of their shares.
