@@ -12,31 +12,38 @@ using namespace tfd;
 
 struct Asked {
   std::string name, directory;
+  bool names = false;
 };
 
 std::vector<cli::Option> options(Asked& a) {
   return {
-      {.names = "NAME", .help = "The example to copy; without it, all are listed", .target = &a.name},
+      {.names = "NAME",
+       .help = "The example to copy; without it, all are listed",
+       .target = &a.name,
+       .complete = "tfd-example --list-names"},
       {.names = "DIR",
        .help = "The directory to make, or an empty one",
        .target = &a.directory,
-       .shown_default = "./NAME"},
+       .shown_default = "./NAME",
+       .complete = "dir"},
+      {.names = "--list-names", .help = "Print the names alone, for completions", .target = &a.names, .hidden = true},
   };
 }
 
-Result<cli::ExitCode> list_all(const std::filesystem::path& folder, cli::Io& io) {
+Result<cli::ExitCode> list_all(const std::filesystem::path& folder, bool names_only, cli::Io& io) {
   const auto all = TFD_TRY(example::list(folder));
   std::size_t widest = 0;
   for (const auto& [name, summary] : all) widest = std::max(widest, name.size());
   std::string text;
-  for (const auto& [name, summary] : all) text += fmt::format("{:<{}}  {}\n", name, widest, summary);
+  for (const auto& [name, summary] : all)
+    text += names_only ? name + "\n" : fmt::format("{:<{}}  {}\n", name, widest, summary);
   TFD_TRY(io.out.write(text));
   return cli::ExitCode::kDone;
 }
 
 Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   const auto folder = TFD_TRY(example::find_folder());
-  if (a.name.empty()) return list_all(folder, io);
+  if (a.name.empty()) return list_all(folder, a.names, io);
   const std::filesystem::path to = a.directory.empty() ? a.name : a.directory;
   const std::string begin = TFD_TRY(example::copy(folder, a.name, to)).string();
   TFD_TRY(io.out.write(begin + "\n"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How libzmq is built for releases: epoll, Unix sockets, CURVE by libsodium; nothing of what Debian's adds (pgm, norm, Kerberos, TIPC).
+// How libzmq is built for releases: epoll, Unix sockets, CURVE by libsodium; nothing of what Debian's adds (pgm, norm,
+// Kerberos, TIPC).
 #define ZMQ_USE_CV_IMPL_STL11
 #define ZMQ_IOTHREAD_POLLER_USE_EPOLL
 #define ZMQ_IOTHREAD_POLLER_USE_EPOLL_CLOEXEC

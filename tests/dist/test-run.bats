@@ -169,6 +169,6 @@ TEXT
   [ "$stderr" = "test-run.sh: no test is called 'unit/two'" ]
   tests unit nonsense
   [ "$status" = 64 ]
-  [ "$stderr" = "test-run.sh: no suite 'nonsense' (unit, vectors, cli, fault, dist, cluster, device, fuzz)" ]
+  [ "$stderr" = "test-run.sh: no suite 'nonsense' (unit, vectors, cli, fault, dist, cluster, device, release, fuzz)" ]
   [ ! -e order ]
 }

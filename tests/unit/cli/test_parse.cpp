@@ -125,8 +125,8 @@ TEST_CASE("cli: an option of a like tool's says where that is here, with dashes 
   tool.elsewhere = {{"--batch-size", "it is in the program"}};
   for (const std::string option : {"--batch-size", "--batch_size", "--batch-size=3"}) {
     CHECK(s.run(tool, {option, "3"}).code == 64);
-    CHECK(s.err == "tfd-sample: no option '" + option.substr(0, 12) +
-                       "': it is in the program (see tfd-sample --help)\n");
+    CHECK(s.err ==
+          "tfd-sample: no option '" + option.substr(0, 12) + "': it is in the program (see tfd-sample --help)\n");
   }
 }
 
