@@ -1,39 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Whole trainings by one srun line inside a real Slurm: what ends them, what continues them; and a pipe through tfd-exec. The
-# nodes have addresses here: slurmd and all that it starts see a hosts file in which each is a loopback address. Servers listen
-# on all addresses of their host, which is one, so those of a test are on one node.
+# Whole trainings by one srun line inside a real Slurm: what ends them, what continues them; and a pipe through tfd-exec.
 
 bats_require_minimum_version 1.5.0
 
-source "$BATS_TEST_DIRNAME/slurm-steps.bash"
-source "$BATS_TEST_DIRNAME/../cli/coordinate.bash"
-
-# Called by slurm_up, in the background.
-slurmd() {
-  local n
-  if [ ! -e "$BED/hosts" ]; then
-    cp /etc/hosts "$BED/hosts"
-    for n in 1 2 3 4; do echo "127.0.0.$n n$n" >>"$BED/hosts"; done
-  fi
-  exec unshare -m bash -c 'mount --bind "$0" /etc/hosts && exec slurmd "$@"' "$BED/hosts" "$@"
-}
+source "$BATS_TEST_DIRNAME/slurm-trainings.bash"
 
 # A program in $OUT whose training counts its steps.
 program() {  # TRAIN, JSON
   T=$OUT counting_program "$1"
   cd "$OUT"
-}
-
-# Waits until the events of file $1 have one that jq finds true; EVENT is it.
-until_event() {
-  while IFS= read -r -t 60 EVENT; do
-    may_be "$EVENT" "$2" || continue
-    [ "$(jq "$2" <<<"$EVENT" 2>/dev/null)" != true ] || return 0
-  done < <(timeout 60 tail -n +1 -F "$1" 2>/dev/null 3>&-)
-  echo "no event: $2"
-  tail -n 20 "$OUT"/*
-  return 1
 }
 
 job_of() { squeue -h -o %i -n "$1" | head -n 1; }
