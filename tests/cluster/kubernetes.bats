@@ -307,6 +307,25 @@ with_user() {  # USER-YAML: KUBECONFIG of that user
   grep -q "too old" err
 }
 
+@test "the manifests of examples/kubernetes are accepted, each field of them" {
+  local file document kind
+  for file in "$TFD_SOURCE"/examples/kubernetes/*.yaml; do
+    awk -v name="${file##*/}" '/^---$/ { n++; next } { print >(name "." n + 0) }' "$file"
+  done
+  for document in *.yaml.*; do
+    kind=$(sed -n 's/^kind: //p' "$document")
+    case $kind in
+      Job) set -- apis/batch/v1 ;;
+      StatefulSet) set -- apis/apps/v1 ;;
+      Role*) set -- apis/rbac.authorization.k8s.io/v1 ;;
+      *) set -- api/v1 ;;
+    esac
+    curl -sS --fail-with-body --max-time 30 --cacert "$BED/certs/apiserver.crt" -H 'Authorization: Bearer admin-token' \
+      -H 'Content-Type: application/yaml' --data-binary "@$document" \
+      "https://127.0.0.1:$API_PORT/$1/namespaces/train/${kind,,}s?dryRun=All&fieldValidation=Strict" >answer || { echo "$document"; cat answer; return 1; }
+  done
+}
+
 @test "the examples of the man page run" {
   uid=$(put_job train 4)
   for index in 0 1 2 3; do
