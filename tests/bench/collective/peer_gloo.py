@@ -5,6 +5,7 @@ for each size, as bench-collective does.
 usage: peer_gloo.py BYTES…   (with torch)
 """
 import json
+import os
 import resource
 import sys
 import time
@@ -39,3 +40,6 @@ def main():
 
 if __name__ == "__main__":
     main()
+    torch.distributed.barrier()
+    sys.stdout.flush()
+    os._exit(0)  # gloo's threads don't always survive the interpreter's end
