@@ -7,6 +7,7 @@ load serve
 setup() {
   serve_setup
   OLD=$TFD_BUILD/tests/kit/old-kernel
+  "$OLD" true || skip "no filters of system calls here"
 }
 teardown() { serve_teardown; }
 
