@@ -37,7 +37,7 @@ int TFD_MAIN(tfd_doctor)(int argc, char** argv) {
                              .summary = "say what tfd needs of this machine, and what is missing",
                              .options = options(asked),
                              .examples = {{"tfd-doctor", "a table; exit code 1 when something doesn't work"},
-                    {"TFD_PJRT_PLUGIN=cuda12 tfd-doctor", "the same with the plug-in for GPUs"},
+                                          {"TFD_PJRT_PLUGIN=cuda12 tfd-doctor", "the same with the plug-in for GPUs"},
                                           {"tfd-doctor --json | jq -r '.checks[] | select(.state == \"missing\").name'",
                                            "what isn't here, and may be installed"}},
                              .group = "general",

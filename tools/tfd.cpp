@@ -15,6 +15,7 @@
 
 #include "main.hpp"
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/executable.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/child.hpp"
@@ -30,11 +31,7 @@ using cli::Io;
 constexpr std::string_view kPrefix = "tfd-";
 constexpr auto kAnswerTime = std::chrono::seconds(5);  // timeout of --dump-cli for programs called tfd-* in PATH
 
-fs::path own_directory() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : self.parent_path();
-}
+fs::path own_directory() { return own_executable().parent_path(); }
 
 /// Maps "serve" to ".../tfd-serve": tools beside this executable win over PATH, earlier entries over later ones.
 std::map<std::string, fs::path> find_tools(const Environment& env) {
@@ -154,7 +151,7 @@ Result<std::string> overview(Io& io) {
 /// folder or an installation's, else its name, if man knows it. Empty: there is no such page.
 std::vector<std::string> manual_of(const std::string& name, const Environment& env) {
   const std::string page = fmt::format("{}{}", kPrefix, name);
-  const fs::path own = own_directory().parent_path();
+  const fs::path own = own_prefix();
   for (const char section : {'1', '5', '7'})
     for (const fs::path& folder : {own / "man", own / "share" / "man" / fmt::format("man{}", section)}) {
       const fs::path file = folder / fmt::format("{}.{}", page, section);

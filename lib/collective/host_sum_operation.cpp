@@ -27,11 +27,6 @@ SumLayout of_hosts(const SumLayout& layout, int per_host) {
   return out;
 }
 
-/// Elements that end with the first `tiles`.
-std::size_t elements_of(const Tiling& tiling, std::size_t tiles) {
-  return tiles < tiling.size() ? tiling[tiles].first : tiling.whole().count;
-}
-
 }  // namespace
 
 int members_of_each_host(const Members& members) {
@@ -156,7 +151,7 @@ std::span<const std::byte> HostSumOperation::ready(int peer, std::size_t at) {
   const Tiling& share = shares_[index(peer / per_host_)];
   const std::size_t width = host_layout_.width_of(host_), parts = share.whole().count * width;
   if (at < parts) {
-    const std::size_t added = elements_of(slices_[index(place_)], added_here_), first = share.whole().first;
+    const std::size_t added = slices_[index(place_)].elements_of(added_here_), first = share.whole().first;
     const std::size_t until = added <= first ? 0 : std::min(added - first, share.whole().count) * width;
     if (at >= until) return {};
     const std::span<const std::byte> piece = piece_of(ordered_host_parts_, width, share, at);
@@ -191,9 +186,9 @@ void HostSumOperation::add_up() {
   for (; added_here_ < slices_[index(place_)].size() && have(true, added_here_); ++added_here_) add_here(added_here_);
   const Tiling &slice = slices_[index(place_)], &share = shares_[index(host_)];
   for (; added_ < share.size() && have(false, added_); ++added_) {
-    if (elements_of(slice, added_here_) < share.whole().first + elements_of(share, added_ + 1)) return;
+    if (slice.elements_of(added_here_) < share.whole().first + share.elements_of(added_ + 1)) return;
     add_across(added_);
-    final_[index(host_)] = elements_of(share, added_ + 1);
+    final_[index(host_)] = share.elements_of(added_ + 1);
   }
 }
 

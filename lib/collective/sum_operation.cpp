@@ -78,7 +78,7 @@ std::span<const std::byte> SumOperation::ready(int peer, std::size_t at) {
   const std::size_t width = layout_.width_of(rank_), parts = tiles.whole().count * width;
   if (at < parts) return piece_of(ordered_, width, tiles, at);
   const Slice own = own_tiles_.whole();
-  const std::size_t added = (added_ < own_tiles_.size() ? own_tiles_[added_].first : own.count) * element_;
+  const std::size_t added = own_tiles_.elements_of(added_) * element_;
   return {out_ + own.first * element_ + (at - parts), added - (at - parts)};
 }
 

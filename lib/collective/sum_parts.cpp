@@ -32,7 +32,7 @@ Tiling::Tiling(Slice whole, std::size_t runs, std::size_t most) : whole_(whole),
 }
 
 Slice Tiling::operator[](std::size_t tile) const {
-  const std::size_t first = tile == 0 ? 0 : ends_[tile - 1];
+  const std::size_t first = elements_of(tile);
   return {first, ends_[tile] - first};
 }
 

@@ -33,6 +33,8 @@ class Tiling {
   Slice operator[](std::size_t tile) const;
   /// The tile that an element is in, counted as above.
   std::size_t tile_at(std::size_t element) const;
+  /// How many elements the first `tiles` have.
+  std::size_t elements_of(std::size_t tiles) const { return tiles == 0 ? 0 : ends_[tiles - 1]; }
   /// How many tiles end with the first `elements`, or before.
   std::size_t whole_tiles(std::size_t elements) const { return tile_at(elements); }
 

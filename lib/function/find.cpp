@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <vector>
 
+#include "tfd/base/executable.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/function.hpp"
 
@@ -35,18 +35,10 @@ std::vector<std::string> matching(const std::string& pattern) {
   return out;
 }
 
-/// The folder above this executable's, as /usr of /usr/bin/tfd-run: of an installation, an unpacked archive or a
-/// virtual environment. Empty where it isn't known.
-std::string own_prefix() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "" : self.parent_path().parent_path().string();
-}
-
 /// Where the plug-in of a name may be: beside this executable, then in the site-packages of its environment, then in
 /// those of the environment that is active.
 std::vector<std::string> places_of(const Named& named, const Environment& env) {
-  const std::string own = own_prefix(), file = fmt::format("/tfd/pjrt-{}.so", named.name);
+  const std::string own = own_prefix().string(), file = fmt::format("/tfd/pjrt-{}.so", named.name);
   std::vector<std::string> out;
   if (!own.empty()) out = {own + "/lib" + file, own + "/" + TFD_LIBDIR + file};
   if (named.in_site_packages == nullptr) return out;

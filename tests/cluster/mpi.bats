@@ -199,16 +199,21 @@ SOURCE
   awk '$1 < 50 || $2 < 100000 { exit 1 }' counts
 }
 
+# Three ranks that train on and on, once they make steps: LAUNCHER has started them.
+train_on_three() { # OF
+  plug_in "$1"
+  rm -f events pid.* talk.*
+  "$1" -n 3 "${AS_RANK[@]}" "${DIGITS[@]}" --set train.steps=100000000 --set "train.checkpoint.dir=$1" --collectives mpi \
+    >events 2>launcher &
+  LAUNCHER=$!
+  until_true makes_steps
+}
+
 @test "--collectives mpi: a rank that is killed ends all, without a hang" {
   local of code
   copy_digits
   for of in open_mpi hydra; do
-    plug_in "$of"
-    rm -f events pid.* talk.*
-    "$of" -n 3 "${AS_RANK[@]}" "${DIGITS[@]}" --set train.steps=100000000 --set "train.checkpoint.dir=$of" --collectives mpi \
-      >events 2>launcher &
-    LAUNCHER=$!
-    until_true makes_steps
+    train_on_three "$of"
     kill -KILL "$(cat pid.1)"
     code=0
     wait "$LAUNCHER" || code=$?
@@ -225,12 +230,7 @@ SOURCE
   local of code
   copy_digits
   for of in open_mpi hydra; do
-    plug_in "$of"
-    rm -f events pid.* talk.*
-    "$of" -n 3 "${AS_RANK[@]}" "${DIGITS[@]}" --set train.steps=100000000 --set "train.checkpoint.dir=$of" --collectives mpi \
-      >events 2>launcher &
-    LAUNCHER=$!
-    until_true makes_steps
+    train_on_three "$of"
     kill -TERM "$(cat pid.2)"
     code=0
     wait "$LAUNCHER" || code=$?

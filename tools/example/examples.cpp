@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 
@@ -41,8 +42,7 @@ Result<void> bring_along(const fs::path& from, const fs::path& to) {
 
 Result<fs::path> find_folder() {
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path beside = self.parent_path().parent_path() / "share" / "tfd" / "examples";
+  const fs::path beside = own_prefix() / "share" / "tfd" / "examples";
   for (const fs::path& folder : {beside, fs::path(TFD_EXAMPLES_CONFIGURED)})
     if (!folder.empty() && fs::is_directory(folder, error)) return folder;
   return fail(Code::kNotFound, "the examples aren't at {}: tfd was installed without them", beside.string());

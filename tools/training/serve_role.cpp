@@ -8,14 +8,15 @@
 #include <filesystem>
 
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/executable.hpp"
 
 namespace tfd::training {
 
 std::string find_tool(const std::string& name) {
   std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto self = own_executable();
   const auto beside = self.parent_path() / name;
-  return !error && std::filesystem::exists(beside, error) ? beside.string() : name;
+  return !self.empty() && std::filesystem::exists(beside, error) ? beside.string() : name;
 }
 
 std::vector<std::string> talk_options(const cli::Io& io) {

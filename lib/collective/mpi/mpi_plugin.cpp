@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <filesystem>
 #include <thread>
 
+#include "tfd/base/executable.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
@@ -27,9 +27,7 @@ constexpr Duration kEnd = std::chrono::minutes(10);
 
 /// How to get one; the source lies where this tfd is installed.
 std::string how_to_build() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string installed = self.parent_path().parent_path() / "share" / "tfd" / "mpi" / "tfd-mpi.c";
+  const std::string installed = own_prefix() / "share" / "tfd" / "mpi" / "tfd-mpi.c";
   return fmt::format("build it by mpicc -shared -fPIC -O2 -o libtfd-mpi.so {}",
                      ::access(installed.c_str(), R_OK) == 0 ? installed : "tfd-mpi.c (share/mpi in tfd's source)");
 }
