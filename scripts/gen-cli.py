@@ -66,6 +66,8 @@ def scdoc(text):
 
 def man_entry(option):
     value = f" _{scdoc(option['placeholder'])}_" if option["placeholder"] else ""
+    if option["value_is_optional"]:
+        value = f"[=_{scdoc(option['placeholder'])}_]"
     if option["positional"]:
         head = f"_{scdoc(option['names'][0])}_" + (" …" if option["repeatable"] else "")
     else:

@@ -6,7 +6,10 @@
 // keep_plugins_quiet() before there are other threads.
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "tfd/base/environment.hpp"
 #include "tfd/function/devices.hpp"
@@ -29,9 +32,13 @@ inline void keep_plugins_from_looking() {
   ::setenv("TPU_MIN_LOG_LEVEL", "4", 0);
 }
 
+using OnCompile = std::function<std::shared_ptr<void>(const std::string& module)>;
+
+/// `on_compile`: EngineOptions::on_compile.
 inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& env,
                                                              const function::DeviceChoice& devices = {{}, {0}},
-                                                             const Log& log = {}, const function::Hosts& hosts = {}) {
+                                                             const Log& log = {}, const function::Hosts& hosts = {},
+                                                             OnCompile on_compile = {}) {
   if (!devices.topology.empty())
     return function::make_planning_engine({.plugin = TFD_TRY(function::find_plugin(env)),
                                            .topology = devices.topology,
@@ -48,6 +55,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.hosts = hosts;
   options.client_options = TFD_TRY(function::parse_client_options(env.get("TFD_PJRT_OPTIONS")), "TFD_PJRT_OPTIONS");
   options.log = log.for_room("function");
+  options.on_compile = std::move(on_compile);
   function::use_lapack(env.get("TFD_LAPACK"));
   return function::make_engine(options);
 }

@@ -123,7 +123,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   train.epoch_elements = epoch_elements;
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
-  training::connect_sinks(train, a.common, progress, io);
+  TFD_TRY(training::connect_sinks(train, a.common, progress, io));
   TFD_TRY(training::connect_logdir(train, a.common, "", io));
   train.trace = TFD_TRY(training::open_trace(a.common));
   const auto connect = [&](coordinator::CoordinatorOptions with) {

@@ -7,6 +7,7 @@
 
 #include "bounds_option.hpp"
 #include "cluster_option.hpp"
+#include "format_option.hpp"
 #include "key_option.hpp"
 #include "launch/cluster.hpp"
 #include "launch/hosts.hpp"
@@ -34,6 +35,7 @@ struct Asked {
   std::string output;
   std::string error_directory;
   bool no_prefix = false;
+  std::string format = "auto";
   std::string workers;
   std::optional<std::int64_t> max_failures;
   std::vector<std::string> faults;
@@ -89,6 +91,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DIR",
        .help = "Write each task's output to files of DIR, worker-1.out and worker-1.err",
        .target = &a.output},
+      format_option(a.format),
       {.names = "--no-prefix", .help = "Print lines without the names of tasks", .target = &a.no_prefix},
       {.names = "--error-dir",
        .placeholder = "DIR",
@@ -302,6 +305,7 @@ Result<int> run(Asked asked, cli::Io& io) {
     return fail(Code::kUsage, "--env: a command has all variables here; it is for --hosts");
   if (asked.joint.rendezvous.empty() && asked.hosts.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
+  if (asked.output.empty() && prints_text(asked.format, io)) io.env.set("TFD_FORMAT", "text");
   const auto bounds = TFD_TRY(find_bounds(asked));
   if (!asked.hosts.empty()) return run_through_ssh(asked, bounds, io);
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);

@@ -8,7 +8,9 @@
 #include "main.hpp"
 #include "plugin_options.hpp"
 #include "run/asked.hpp"
+#include "run/evaluation.hpp"
 #include "run/predictions.hpp"
+#include "run/stdin_examples.hpp"
 #include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/memory.hpp"
@@ -23,6 +25,7 @@
 #include "tfd/task/key.hpp"
 #include "tfd/train/epochs.hpp"
 #include "training/common.hpp"
+#include "training/compile_notice.hpp"
 #include "training/custom_calls.hpp"
 #include "training/serve_role.hpp"
 #include "training/signals.hpp"
@@ -96,7 +99,7 @@ Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
 /// mpirun, cron and ssh stdin is a pipe without a writer.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
-  if (a.is_of_one_host()) return cluster::ClusterConfig{};
+  if (a.is_of_one_host() || !a.evaluate.empty() || a.dataset == "-") return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
   resolve::InputReader input(io.in_fd);
@@ -107,8 +110,8 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
 }
 
 Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterConfig& config,
-                                         const function::DeviceChoice& devices, cli::Io& io,
-                                         training::SignalThread& signals) {
+                                         const function::DeviceChoice& devices, const program::Program& program,
+                                         cli::Io& io, training::SignalThread& signals) {
   strategy::RunOptions with;
   if (config.cluster.has_job("ps") || a.has_group()) {
     const auto key = TFD_TRY(task::find_key(a.common.key_file, config, io.env));
@@ -125,10 +128,14 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.verify_every = a.verify_every.value_or(with.verify_every);
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
   with.collectives = TFD_TRY(run::find_engine(a, bounds, io.env));
-  with.make_engine = [env = io.env, devices, log = io.log] { return make_engine(env, devices, log); };
+  const auto notice = training::CompileNotice::make(io, std::string(kTool), training::count_modules(program));
+  const OnCompile on_compile = [notice](const std::string& module) { return notice->begin(module); };
+  with.make_engine = [env = io.env, devices, log = io.log, on_compile] {
+    return make_engine(env, devices, log, {}, on_compile);
+  };
   if (a.has_group() && devices.topology.empty())
-    with.make_host_engine = [env = io.env, devices, log = io.log](const function::Hosts& hosts) {
-      return make_engine(env, devices, log, hosts);
+    with.make_host_engine = [env = io.env, devices, log = io.log, on_compile](const function::Hosts& hosts) {
+      return make_engine(env, devices, log, hosts, on_compile);
     };
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
@@ -154,11 +161,17 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
 }
 
 /// Makes the request; a dataset given as an option is added to the program.
-Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program) {
-  strategy::RunRequest request{a.function, a.dataset, {.gather_axis = a.gather}};
+Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program, int in_fd) {
+  strategy::RunRequest request{.function = a.function, .dataset = a.dataset, .combine = {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
   if (!a.axis.empty()) request.combine.axes = TFD_TRY(parse_axes(a.axis));
   request.untrained = a.untrained;
+  if (a.dataset == "-") {
+    request.dataset.clear();
+    const program::FunctionDef* const function = program.find_function(a.function);
+    if (function != nullptr)
+      request.batches = run::batches_of_lines(in_fd, TFD_TRY(run::fields_of_arguments(program, *function)));
+  }
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
     std::error_code error;  // ignored: paths then stay relative
@@ -171,11 +184,12 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
                          const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
-  auto request = TFD_TRY(make_request(a, program));
+  auto request = TFD_TRY(make_request(a, program, io.in_fd));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
-  auto with = TFD_TRY(run_options(a, config, devices, io, *signals));
-  training::connect_sinks(with.train, a.common, progress, io);
+  auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
+  with.train.write_event = [&io](std::string_view line) { return io.out.write(line); };  // results, which are data
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
@@ -188,6 +202,17 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
       say(io, fmt::format("{} written to {}", counted(static_cast<std::uint64_t>(predictions.count()), "prediction"),
                           printable(a.output)));
   }
+  return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
+}
+
+Result<int> run_evaluation(const Asked& a, program::Program program, const function::DeviceChoice& devices,
+                           cli::Io& io) {
+  const auto request = TFD_TRY(run::make_evaluation(a, program));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  cli::Progress progress(io, std::string(kTool), 0);
+  auto with = TFD_TRY(run_options(a, {}, devices, program, io, *signals));
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
+  const auto summary = TFD_TRY(strategy::evaluate_once(program, request, with));
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
@@ -214,10 +239,10 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
-  auto with = TFD_TRY(run_options(a, config, devices, io, *signals));
+  auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   with.train.epoch_elements = steps.elements;
   with.epochs = epochs;
-  training::connect_sinks(with.train, a.common, progress, io);
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
   const strategy::RunnerRole& role = runner.role();
   const bool is_one_of_several = role.job == strategy::TaskJob::kTrain && !role.is_chief;
   TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? role.task : "", io));
@@ -226,6 +251,7 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   ending.evaluates = role.job == strategy::TaskJob::kEvaluate;
   ending.joins = is_one_of_several;
   ending.command = train::command_to_continue(*program.train, with.train);
+  if (program.train->evaluate && role.is_chief) ending.next = fmt::format("{} {} --evaluate", kTool, a.common.program);
   TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
   const bool uses_no_cluster = config.cluster.empty();
   const bool was_warned = uses_no_cluster && training::warn_of_unread_spec(kTool, io);
@@ -290,12 +316,13 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                                  .logical_devices = devices.logical_devices,
                                                  .spmd = devices.spmd,
                                                  .replicas = replicas,
-                                                 .compat = a.function.empty() ? compat_of(a) : Compat::kNone,
+                                                 .compat = a.trains() ? compat_of(a) : Compat::kNone,
                                                  .workers = place.workers,
                                                  .worker = place.worker},
                                                 kTool, io));
-  if (a.function.empty() && !program.train && !a.common.check)
+  if (a.trains() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
+  if (!a.evaluate.empty() && !a.common.check) return run_evaluation(a, std::move(program), devices, io);
   const auto config = known ? *std::move(known) : TFD_TRY(find_cluster(a, io));
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,
@@ -311,7 +338,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (a.common.check) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
-    if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program))));
+    if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program, io.in_fd))));
     warn_of_lost_updates(a, program, *runner, io);
     TFD_TRY(print_description(a, program, devices, io));
     say(io, fmt::format("{}: {}: ok", program.path, TFD_TRY(runner->describe())));
@@ -359,7 +386,8 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
        .examples = {{"srun -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 program.json",
                      "a whole run: two tasks serve variables, three train"},
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},
-                    {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"}},
+                    {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"},
+                    {"tfd-run program.json --evaluate", "the metrics of what was trained"}},
        .group = "training",
        .environment = {key_variable(),
                        {"TFD_MPI_PLUGIN", "The plug-in of --collectives mpi"},

@@ -15,6 +15,8 @@ complete -c tfd-coordinate -l compat -x -a 'tensorflow' -d 'Handle failures and 
 complete -c tfd-coordinate -l set -x -d 'Override a value of the program; may be repeated'
 complete -c tfd-coordinate -l checkpoint -r -F -d 'Use the variables of this checkpoint for closures, or to begin a training'
 complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
+complete -c tfd-coordinate -l format -x -a 'auto text json' -d 'How stdout has a training\'s events: a line of text for each, or of JSON; auto is text on a terminal, else JSON'
+complete -c tfd-coordinate -l events -r -F -d 'Add the events to this file, too, as JSON lines'
 complete -c tfd-coordinate -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
 complete -c tfd-coordinate -l trace -r -F -d 'Write a timeline there (what each worker did for which closure), for Perfetto'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'

@@ -9,6 +9,7 @@ complete -c tfd-launch -l env -x -d 'With --hosts, give them this variable, too,
 complete -c tfd-launch -l workers -x -d 'How many tasks with a rank the group needs; with MIN:MAX those that fail are started again, and the others, too, unless they say that they go on'
 complete -c tfd-launch -l max-failures -x -d 'With MIN:MAX, give up after more failures than this in ten minutes'
 complete -c tfd-launch -l output -x -a '(__fish_complete_directories)' -d 'Write each task\'s output to files of DIR, worker-1.out and worker-1.err'
+complete -c tfd-launch -l format -x -a 'auto text json' -d 'How stdout has a training\'s events: a line of text for each, or of JSON; auto is text on a terminal, else JSON'
 complete -c tfd-launch -l no-prefix -d 'Print lines without the names of tasks'
 complete -c tfd-launch -l error-dir -x -a '(__fish_complete_directories)' -d 'Write a JSON file for each task that fails'
 complete -c tfd-launch -l timeout -x -d 'End the tasks after this time'

@@ -14,6 +14,7 @@ Json option_json(const Option& option, bool common) {
   Json json{{"names", names_of(option)}, {"placeholder", option.placeholder}, {"help", option.help}};
   json["positional"] = is_positional(option);
   json["switch"] = is_switch(option);
+  json["value_is_optional"] = option.value_is_optional;
   json["repeatable"] = is_repeatable(option);
   json["required"] = option.required;
   json["negatable"] = option.negatable;

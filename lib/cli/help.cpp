@@ -23,7 +23,10 @@ std::string label_of(const Option& option) {
     list += option.negatable && name.starts_with("--") ? "--[no-]" + name.substr(2) : name;
   }
   std::string label = shorts.empty() ? "    " + longs : longs.empty() ? shorts : shorts + ", " + longs;
-  if (!option.placeholder.empty()) label += " " + option.placeholder;
+  if (option.value_is_optional)
+    label += "[=" + option.placeholder + "]";
+  else if (!option.placeholder.empty())
+    label += " " + option.placeholder;
   return label;
 }
 

@@ -16,6 +16,7 @@ namespace tfd::cli {
 // table.cpp: questions about one option.
 std::vector<std::string> names_of(const Option& option);  // "-k", "--keep-order"
 bool is_positional(const Option& option);
+/// It takes no argument after it; with value_is_optional it may have a value behind "=".
 bool is_switch(const Option& option);
 bool is_repeatable(const Option& option);
 /// Its name in messages: the long name, or the positional's.

@@ -101,7 +101,9 @@ std::vector<std::string> names_of(const Option& option) { return split(option.na
 
 bool is_positional(const Option& option) { return !option.names.starts_with('-'); }
 
-bool is_switch(const Option& option) { return std::holds_alternative<bool*>(option.target); }
+bool is_switch(const Option& option) {
+  return std::holds_alternative<bool*>(option.target) || option.value_is_optional;
+}
 
 bool is_repeatable(const Option& option) { return std::holds_alternative<std::vector<std::string>*>(option.target); }
 

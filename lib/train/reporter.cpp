@@ -103,7 +103,8 @@ Result<void> Reporter::end(const End& end) const {
   JsonLine line = event("end");
   line.add("reason", end.reason).add("step", end.step);
   if (!task_.empty()) line.add("updates", own_);
-  line.add("metrics", end.error != nullptr ? last_interval_ : metrics());
+  line.add("metrics", last_interval_);
+  if (!evaluation_.empty()) line.add("eval", evaluation_);
   if (nonfinite_) {
     JsonLine first("metric", nonfinite_->first);
     first.add("step", nonfinite_->second);
@@ -114,18 +115,6 @@ Result<void> Reporter::end(const End& end) const {
   if (end.error != nullptr) return emit(std::move(line.add("error", *end.error)));
   if (end.restored_step) line.add("restored_step", *end.restored_step);
   return emit(std::move(line.add("seconds", seconds_since(started_))));
-}
-
-Metrics Reporter::metrics() const {
-  Metrics all = last_interval_;
-  for (const auto& [name, value] : evaluation_) {
-    const auto known = std::ranges::find(all, name, &Metrics::value_type::first);
-    if (known == all.end())
-      all.emplace_back(name, value);
-    else
-      known->second = value;
-  }
-  return all;
 }
 
 }  // namespace tfd::train

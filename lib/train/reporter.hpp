@@ -38,7 +38,7 @@ class Reporter {
   Result<void> evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun);
   Result<void> saved(std::int64_t step, const std::string& path, bool best = false) const;
   void progress(std::int64_t step, std::optional<std::int64_t> steps) const;
-  /// Sets the final metrics to those of an earlier evaluation.
+  /// Makes an earlier evaluation the last one.
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
   Result<void> worker(const WorkerEvent& news, std::int64_t step) const;
@@ -54,9 +54,10 @@ class Reporter {
   /// True if all of this task's steps were reported in a `step` event.
   bool all_reported() const { return own_ == reported_own_; }
   std::int64_t reported_step() const { return reported_step_; }
+  /// Metrics of the last evaluation; empty: none was made.
   const Metrics& evaluation() const { return evaluation_; }
-  /// The last training metrics, overridden by the last evaluation's.
-  Metrics metrics() const;
+  /// Metrics of the training's last steps.
+  const Metrics& metrics() const { return last_interval_; }
   Duration elapsed() const { return Clock::now() - started_; }
 
  private:

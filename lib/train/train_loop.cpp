@@ -199,6 +199,7 @@ TrainSummary TrainLoop::summarise(std::string reason) const {
           .steps = train_.steps,
           .elapsed = report_.elapsed(),
           .metrics = report_.metrics(),
+          .evaluation = report_.evaluation(),
           .checkpoint = checkpoints_.path()};
 }
 

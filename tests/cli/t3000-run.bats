@@ -11,7 +11,7 @@ teardown() { run_teardown; }
   local program=$EXAMPLES/digits/program.json set=(--set train.steps=2400 --set train.checkpoint.dir=ck)
   two_workers "$program" "${set[@]}"
   both_end
-  jq -e 'select(.event == "end") | .reason == "done" and .step == 2400 and .metrics.accuracy > 0.9 and .updates > 0' worker:0.events
+  jq -e 'select(.event == "end") | .reason == "done" and .step == 2400 and .eval.accuracy > 0.9 and .updates > 0' worker:0.events
   last worker:1 '.updates > 0 and .reason == "done"' | grep -qx true
   # Every update is counted once by the global step.
   [ "$(last worker:0 .step)" = $(($(last worker:0 .updates) + $(last worker:1 .updates))) ]
@@ -228,7 +228,7 @@ to be one task of it: --cluster - --task JOB:INDEX"* ]]
   worker worker:0 "$program" "${set[@]}"
   run_ends "$RUN" 0
   run_ends "$evaluator" 0
-  jq -e 'select(.event == "end") | .step == 200 and .metrics.accuracy > 0.5' evaluator:0.events
+  jq -e 'select(.event == "end") | .step == 200 and .eval.accuracy > 0.5' evaluator:0.events
   jq -es 'all(.[]; .event != "eval")' worker:0.events
 }
 
@@ -238,7 +238,7 @@ to be one task of it: --cluster - --task JOB:INDEX"* ]]
   worker worker:0 "$program" "${set[@]}" --set train.steps=150
   run_ends "$RUN" 0
   run -0 --separate-stderr timeout 60 tfd-run "$program" --set train.checkpoint.dir=ck --set train.steps=300 --cluster none </dev/null
-  jq -es 'any(.[]; .event == "start" and .step == 150) and any(.[]; .event == "end" and .step == 300 and .metrics.accuracy > 0.8)' <<<"$output"
+  jq -es 'any(.[]; .event == "start" and .step == 150) and any(.[]; .event == "end" and .step == 300 and .eval.accuracy > 0.8)' <<<"$output"
 }
 
 @test "run: an early stop is the chief's to decide, the others end too, and the best is restored" {

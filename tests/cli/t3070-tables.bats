@@ -10,6 +10,6 @@ teardown() { run_teardown; }
   cluster_of 2 3
   two_workers "$EXAMPLES/recommender/program.json"
   both_end
-  last worker:0 '.step >= 800 and .updates > 0 and .metrics.hit_rate >= 0.5' | grep -qx true
+  last worker:0 '.step >= 800 and .updates > 0 and .eval.hit_rate >= 0.5' | grep -qx true
   last worker:1 '.updates > 0' | grep -qx true
 }

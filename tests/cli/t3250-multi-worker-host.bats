@@ -14,7 +14,7 @@ teardown() { run_teardown; }
   local n evaluated
   cp -r ck0 ck-begun
   run -0 --separate-stderr timeout 60 tfd-run "${ARGS[@]}" --strategy mirrored --set train.steps=40 --set train.checkpoint.dir=ck0 </dev/null
-  evaluated=$(jq -c 'select(.event == "end").metrics | del(.seconds)' <<<"$output")
+  evaluated=$(jq -c 'select(.event == "end").eval | del(.seconds)' <<<"$output")
   for n in 1 2 3; do
     group_of "$n"
     cp -r ck-begun "ck$n"
@@ -22,7 +22,7 @@ teardown() { run_teardown; }
     group_ends 0
     [ "$(numbers_of_tables "ck$n")" = "$(numbers_of_tables ck0)" ]
     jq -es 'any(.[]; .event == "start" and .step == 20)' worker:0.events
-    [ "$(last worker:0 '.metrics | del(.seconds)')" = "$evaluated" ]
+    [ "$(last worker:0 '.eval | del(.seconds)')" = "$evaluated" ]
   done
 }
 

@@ -64,15 +64,15 @@ PY
   in_order 50
   coordinates 1 --set 'train.evaluate={"function": "eval_step"}'
   losses_follow "$EXAMPLES/transformer/jax-losses.json"
-  jq -es --slurpfile recorded "$EXAMPLES/transformer/jax-losses.json" '.[-1].metrics.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
+  jq -es --slurpfile recorded "$EXAMPLES/transformer/jax-losses.json" '.[-1].eval.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
 }
 
 @test "exported: the transformer learns, with three asynchronous workers too" {
   PROGRAM=$EXAMPLES/transformer/program.json
   run -0 --separate-stderr timeout 120 tfd-run -q "$PROGRAM" </dev/null
-  jq -es '.[-1].step == 400 and .[-1].metrics.loss < 2.5 and .[-1].metrics.accuracy > 0.28' <<<"$output"
+  jq -es '.[-1].step == 400 and .[-1].eval.loss < 2.5 and .[-1].eval.accuracy > 0.28' <<<"$output"
   run -0 --separate-stderr timeout 120 tfd-serve --jobs worker=3,ps=2 -- tfd-coordinate -q "$PROGRAM"
-  jq -es '.[-1].step == 400 and .[-1].metrics.loss < 2.6' <<<"$output"
+  jq -es '.[-1].step == 400 and .[-1].eval.loss < 2.6' <<<"$output"
 }
 
 @test "exported: the CNN has the losses of Keras, with batch normalization and dropout, on one device, on two and on four" {
@@ -80,7 +80,7 @@ PY
   in_order 50
   trains --set 'train.evaluate={"function": "eval_step"}'
   losses_follow "$EXAMPLES/cnn/keras-losses.json"
-  jq -es --slurpfile recorded "$EXAMPLES/cnn/keras-losses.json" '.[-1].metrics as $ours | $recorded[0] |
+  jq -es --slurpfile recorded "$EXAMPLES/cnn/keras-losses.json" '.[-1].eval as $ours | $recorded[0] |
     (.test_loss - $ours.loss | fabs < 1e-3) and (.test_accuracy - $ours.accuracy | fabs < 0.005)' <<<"$output"
   for devices in 2 4; do
     trains --strategy mirrored --devices $devices --set train.replicas=split
@@ -97,7 +97,7 @@ PY
   losses_follow "$EXAMPLES/cnn/keras-losses.json"
   [[ $stderr != *"updates of other workers are lost"* ]]
   run -0 --separate-stderr timeout 120 tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate -q "$PROGRAM"
-  jq -es '.[-1].step == 600 and .[-1].metrics.accuracy > 0.95' <<<"$output"
+  jq -es '.[-1].step == 600 and .[-1].eval.accuracy > 0.95' <<<"$output"
 }
 
 @test "exported: the CNN predicts ten numbers for each image, of which the largest is mostly the label" {
@@ -114,7 +114,7 @@ is_trained_alike() { # EXAMPLE FILE
   in_order 50
   trains --set 'train.evaluate={"function": "eval_step"}'
   losses_follow "$recorded"
-  jq -es --slurpfile recorded "$recorded" '.[-1].metrics.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
+  jq -es --slurpfile recorded "$recorded" '.[-1].eval.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
   for devices in 2 4; do
     trains --strategy mirrored --devices $devices --set train.replicas=split
     losses_follow "$recorded"
@@ -122,7 +122,7 @@ is_trained_alike() { # EXAMPLE FILE
   coordinates 1
   losses_follow "$recorded"
   run -0 --separate-stderr timeout 60 tfd-run -q "$PROGRAM" </dev/null
-  jq -es '.[-1].step == 600 and .[-1].metrics.accuracy > 0.93' <<<"$output"
+  jq -es '.[-1].step == 600 and .[-1].eval.accuracy > 0.93' <<<"$output"
 }
 
 @test "exported: the MLP has the losses of PyTorch, on one device, on two and on four, and under a coordinator" {
@@ -139,7 +139,7 @@ is_trained_alike() { # EXAMPLE FILE
   in_order 50
   trains "${cores[@]}" --topology 1x1x1x2 --set 'train.evaluate={"function": "eval_step"}'
   losses_follow "$recorded"
-  jq -es --slurpfile recorded "$recorded" '.[-1].metrics.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
+  jq -es --slurpfile recorded "$recorded" '.[-1].eval.loss - $recorded[0].test_loss | fabs < 1e-3' <<<"$output"
   for replicas in 2 4; do
     trains "${cores[@]}" --topology 2x2x1x2 --num-replicas $replicas --set train.replicas=split
     losses_follow "$recorded"

@@ -159,9 +159,9 @@ teardown() { coordinate_teardown; }
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --keep-servers --set train.steps=100 --set train.checkpoint.dir=ck
   local first
-  first=$(jq -c 'select(.event == "end") | .metrics.accuracy' <<<"$output")
+  first=$(jq -c 'select(.event == "end") | .eval.accuracy' <<<"$output")
   run -0 --separate-stderr timeout 60 tfd-coordinate "$program" --cluster spec.json --set train.steps=100 --set train.checkpoint.dir=ck
-  [ "$(jq -c 'select(.event == "end") | [.reason, .metrics.accuracy]' <<<"$output")" = "[\"nothing_left\",$first]" ]
+  [ "$(jq -c 'select(.event == "end") | [.reason, .eval.accuracy]' <<<"$output")" = "[\"nothing_left\",$first]" ]
 }
 
 @test "coordinate: --check says everything that is wrong, and nothing that comes of it" {

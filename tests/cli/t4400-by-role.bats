@@ -40,7 +40,7 @@ by_role() { role "$1" "$2" tfd-coordinate "$T/program.json" --by-role; }
   wait "$LAST" || code=$?
   [ "$code" = 0 ] || { cat chief-0.err; false; }
   wait "$evaluator" || { cat evaluator-0.err; false; }
-  jq -es 'last | .event == "end" and .reason == "done" and .step == 60 and .metrics.accuracy > 0.2' evaluator-0.out
+  jq -es 'last | .event == "end" and .reason == "done" and .step == 60 and .eval.accuracy > 0.2' evaluator-0.out
   [ "$(jq -cs '[.[] | select(.event == "eval") | .step] == ([.[] | select(.event == "eval") | .step] | unique)' evaluator-0.out)" = true ]
   # The same as the chief's own evaluation of the same step.
   [ "$(jq -s '[.[] | select(.event == "eval")] | last.metrics' evaluator-0.out)" = "$(jq -s '[.[] | select(.event == "eval")] | last.metrics' chief-0.out)" ]

@@ -64,7 +64,7 @@ OPTIMIZERS
   # The mean loss of the last hundred steps; the hit rate began at 0.32, and three of ten by chance are 0.3.
   jq -es --slurpfile keras "$KERAS" '
     ($keras[0].losses[700:] | add / length) as $theirs | [.[] | select(.event == "step")][-1] as $last |
-    $last.step == 800 and ($last.metrics.loss - $theirs | fabs) < 0.06 and .[-1].metrics.hit_rate >= 0.5' <<<"$output"
+    $last.step == 800 and ($last.metrics.loss - $theirs | fabs) < 0.06 and .[-1].eval.hit_rate >= 0.5' <<<"$output"
   # User table: 150 rows each on ps:0 and ps:1. Item table: 200 each on ps:2, ps:0 and ps:1. The rest one by one. With
   # Adagrad's accumulators it is twice as much.
   run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
@@ -98,6 +98,6 @@ OPTIMIZERS
   kill -KILL "$(task_pid worker:1)"
   event '.event == "worker" and .task == "worker:1" and .state == "lost"'
   event '.event == "end"'
-  jq -e '.reason == "done" and .step == 800 and .metrics.hit_rate >= 0.5' <<<"$EVENT"
+  jq -e '.reason == "done" and .step == 800 and .eval.hit_rate >= 0.5' <<<"$EVENT"
   coordinator_ends 0
 }

@@ -31,7 +31,7 @@ MLIR
   jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30' <<<"$output"
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
   [[ $stderr == *"already stopped at step 30, after 2 evaluations without a better loss"* ]]
-  jq -es 'last | .event == "end" and .reason == "nothing_left" and .step == 30 and .metrics.loss == 1' <<<"$output"
+  jq -es 'last | .event == "end" and .reason == "nothing_left" and .step == 30 and .eval.loss == 1' <<<"$output"
   jq -es 'all(.[]; .event != "step")' <<<"$output"
   # More patience is another rule, by what was seen so far: one more evaluation.
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.stop.patience=3
@@ -62,7 +62,7 @@ MLIR
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
   jq -es 'last | .reason == "stopped"' <<<"$output"
   wait "$follower"
-  jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30 and .metrics.loss == 1' followed
+  jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30 and .eval.loss == 1' followed
   # One that comes too late sees that it is over, too.
   run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --keep-servers --follow-checkpoints
   jq -es 'last | .event == "end" and .reason == "stopped" and .step == 30' <<<"$output"

@@ -97,7 +97,7 @@ PY
   ! grep -l 'loc(#\|#loc\|loc(unknown)' out/*.mlir
   losses --set train.checkpoint.dir=ck >ours
   tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output logits.npy
-  jq -es '.[-1].event == "end" and (.[-1].metrics.accuracy | . > 0.3 and . <= 1)' events
+  jq -es '.[-1].event == "end" and (.[-1].eval.accuracy | . > 0.3 and . <= 1)' events
   "$PYTHON" - <<'PY'
 from model import *
 values, p, s = theirs(30)

@@ -27,8 +27,9 @@ struct Asked {
   std::string step;                      // value of --step; empty: chosen by the platform
   TpuOptions tpu;
   std::string function;
-  std::string predict;  // the function
-  std::string output;   // of --predict
+  std::string predict;   // the function
+  std::string evaluate;  // the function; "true": train.evaluate's; empty: no evaluation
+  std::string output;    // of --predict
   std::string dataset;
   std::string reduce;
   std::string axis;  // axis of --reduce: one, or several separated by commas
@@ -46,6 +47,8 @@ struct Asked {
   bool names_cluster() const {
     return (!common.cluster.empty() && common.cluster != "none") || !common.jobs.empty() || !common.task.empty();
   }
+  bool evaluates_by_default() const { return evaluate == "true"; }
+  bool trains() const { return function.empty() && evaluate.empty(); }
   bool is_of_one_host() const { return kind != nullptr && kind->is_of_one_host && !has_group(); }
   /// Several processes make each step together; those of a TPU slice with several hosts, where a cluster is stated.
   bool has_group() const {

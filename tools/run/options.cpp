@@ -50,7 +50,7 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "global"},
       {.names = "--devices",
        .placeholder = "N|LIST",
-       .help = "Instead: a replica on each of these devices: a count, gpu:all, or such as cpu:0,cpu:1",
+       .help = "The devices, one replica each, in place of --replicas: a count, gpu:all, or such as cpu:0,cpu:1",
        .target = &a.devices},
       {.names = "--step",
        .placeholder = "HOW",
@@ -86,20 +86,28 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.tpu.spmd},
       {.names = "--function",
        .placeholder = "NAME",
-       .help = "Instead of training: run this function for every element, and print what each replica returns",
+       .help = "Don't train: run this function for every element, and print what each replica returns",
        .target = &a.function},
       {.names = "--predict",
        .placeholder = "NAME",
-       .help = "Instead of training: run this function over a dataset, and print its results, a line per example",
+       .help = "Don't train: run this function over a dataset, and print its results, a line per example",
        .target = &a.predict},
+      {.names = "--evaluate",
+       .placeholder = "FUNCTION",
+       .help = "Don't train: evaluate the newest checkpoint by this function over its dataset, and print its metrics",
+       .target = &a.evaluate,
+       .shown_default = "the function of train.evaluate",
+       .value_is_optional = true},
       {.names = "--output",
        .placeholder = "FILE",
        .help = "With --predict: write the results there: .npy (one result) or .jsonl",
        .target = &a.output,
        .shown_default = "stdout, as .jsonl"},
       {.names = "--dataset",
-       .placeholder = "NAME|JSON",
-       .help = "With --function and --predict: where its arguments come from, a dataset of the program or a pipeline",
+       .placeholder = "NAME|JSON|-",
+       .help =
+           "With --function, --predict and --evaluate: where its data come from, a dataset of the program, a pipeline, "
+           "or stdin: an example a line, {\"FIELD\": value, …}",
        .target = &a.dataset},
       {.names = "--reduce",
        .placeholder = "HOW",
@@ -158,7 +166,9 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.explain},
       {.names = "--json", .help = "With --explain and --check: as JSON", .target = &a.json},
       {.names = "--untrained",
-       .help = "With --function and --predict: use the initial values of the variables, whatever checkpoints there are",
+       .help =
+           "With --function, --predict and --evaluate: use the initial values of the variables, whatever checkpoints "
+           "there are",
        .target = &a.untrained},
   };
   return training::options(
@@ -243,11 +253,24 @@ Result<void> check_options(const Asked& a) {
                 format_bytes(kMostBucket));
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
-  if (a.function.empty() && !a.dataset.empty()) return fail(Code::kUsage, "--dataset is for --function and --predict");
+  if (a.trains() && !a.dataset.empty())
+    return fail(Code::kUsage, "--dataset is for --function, --predict and --evaluate");
+  if (!a.evaluate.empty() && !a.function.empty())
+    return fail(Code::kUsage, "--evaluate and {} exclude each other", a.predict.empty() ? "--function" : "--predict");
+  if (!a.evaluate.empty() && (a.names_cluster() || a.has_group() || a.explain))
+    return fail(Code::kUsage, "--evaluate is one evaluation in this process: it takes no {}",
+                a.explain           ? "--explain"
+                : a.names_cluster() ? "--cluster, --jobs or --task"
+                                    : "--strategy " + a.strategy);
+  if (a.dataset == "-" && a.evaluate.empty() && a.predict.empty())
+    return fail(Code::kUsage, "--dataset - is for --predict and --evaluate");
+  if (a.dataset == "-" && (a.names_cluster() || a.has_group()))
+    return fail(Code::kUsage, "--dataset -: one process reads stdin: it takes no {}",
+                a.names_cluster() ? "--cluster, --jobs or --task" : "--strategy " + a.strategy);
   if (a.function.empty() && !a.reduce.empty()) return fail(Code::kUsage, "--reduce is for --function");
   if (a.reduce.empty() && !a.axis.empty()) return fail(Code::kUsage, "--axis is for --reduce");
   if (a.function.empty() && a.gather) return fail(Code::kUsage, "--gather is for --function");
-  if (a.function.empty() && a.untrained) return fail(Code::kUsage, "--untrained is for --function and --predict");
+  if (a.trains() && a.untrained) return fail(Code::kUsage, "--untrained is for --function, --predict and --evaluate");
   if (a.predict.empty() && !a.output.empty()) return fail(Code::kUsage, "--output is for --predict");
   if (!a.predict.empty() && (!a.reduce.empty() || a.gather))
     return fail(Code::kUsage, "--predict writes what each example gives: it takes no --reduce or --gather");

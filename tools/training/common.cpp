@@ -8,6 +8,8 @@
 #include <iterator>
 
 #include "cluster_option.hpp"
+#include "events.hpp"
+#include "format_option.hpp"
 #include "key_option.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -102,6 +104,12 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
       {.names = "--start-over",
        .help = "Move the checkpoints of an earlier run aside, and train from the beginning",
        .target = &common.start_over},
+      format_option(common.format),
+      {.names = "--events",
+       .placeholder = "FILE",
+       .help = "Add the events to this file, too, as JSON lines",
+       .target = &common.events,
+       .complete = "file"},
       {.names = "--logdir",
        .placeholder = "DIR",
        .help = "Write the metrics there too, for TensorBoard: DIR/train and DIR/eval",
@@ -244,30 +252,21 @@ Result<void> check_memory(const program::Program& program, const cluster::Cluste
   return is_on_this_host(config, "ps") ? step::check_memory(step::need_of(program), "here") : Result<void>();
 }
 
-namespace {
-
-/// "loss 0.1234, accuracy 0.9".
-std::string format_metrics(const train::Metrics& metrics) {
-  std::string text;
-  for (const auto& [name, value] : metrics)  // the sign of a NaN is meaningless
-    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", name, std::isnan(value) ? std::abs(value) : value);
-  return text;
-}
-
-}  // namespace
-
 void say(cli::Io& io, std::string_view tool, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("{}: {}\n", tool, printable(line)));
 }
 
-void connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
+Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
-  train.write_event = [&io](std::string_view line) { return io.out.write(line); };
+  train.write_event = [events = TFD_TRY(Events::open(common.format, common.events, io))](std::string_view line) {
+    return events->write(line);
+  };
   train.on_progress = [&progress](const train::TrainProgress& at) {
-    progress.update(at.step, format_metrics(at.metrics));
+    progress.update(at.step, train::format_metrics(at.metrics));
   };
   train.say = [&progress](const std::string& line) { progress.say(line); };
+  return {};
 }
 
 Result<std::shared_ptr<train::Trace>> open_trace(const Common& common) {
@@ -291,23 +290,40 @@ Result<void> connect_logdir(train::TrainOptions& train, const Common& common, co
   return {};
 }
 
+namespace {
+
+/// What to type next.
+void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
+  if (summary.checkpoint.empty())
+    say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
+  else
+    say(io, ending.tool, fmt::format("next: {} --checkpoint {}", ending.next, summary.checkpoint));
+}
+
+}  // namespace
+
 int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (summary.reason == "nothing_left") return 0;  // reported at the beginning
   const bool interrupted = summary.reason == "interrupted";
-  const std::string metrics = format_metrics(summary.metrics);
+  const std::string evaluation = train::format_metrics(summary.evaluation);
   if (ending.evaluates) {
     say(io, ending.tool,
-        fmt::format("evaluated up to step {}{}{}", summary.step, metrics.empty() ? "" : ": ", metrics));
+        fmt::format("evaluated up to step {}{}{}", summary.step, evaluation.empty() ? "" : ": ", evaluation));
     return 0;
   }
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
-  const std::string who = ending.task.empty() ? "" : fmt::format("{} at step {}: ", ending.task, summary.step);
+  const std::string metrics = train::format_metrics(summary.metrics);
+  const bool is_alone = ending.task.empty() || ending.task == "local";
+  const std::string who = is_alone ? "" : fmt::format("{} at step {}: ", ending.task, summary.step);
   say(io, ending.tool,
-      fmt::format("{}{}{} in {:.1f}s ({:.0f} a second){}{}", interrupted ? "interrupted: " : "", who,
-                  counted(static_cast<std::uint64_t>(steps), "step"), seconds,
-                  static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics));
+      fmt::format("{}{}{} in {:.1f}s ({:.0f} a second){}{}{}{}",
+                  interrupted ? is_alone ? fmt::format("interrupted at step {}: ", summary.step) : "interrupted: " : "",
+                  who, counted(static_cast<std::uint64_t>(steps), "step"), seconds,
+                  static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics,
+                  evaluation.empty() ? "" : "; evaluation: ", evaluation));
   if (summary.reason == "left") say(io, ending.tool, "the others go on; the same command joins them again");
+  if (!interrupted && !ending.next.empty() && io.err.is_terminal()) say_next(summary, ending, io);
   if (!interrupted) return 0;
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
   if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);

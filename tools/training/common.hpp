@@ -34,6 +34,8 @@ struct Common {
   std::string data_root;
   std::string key_file;
   bool ignore_sharding = false;
+  std::string format = "auto";
+  std::string events;
   std::string logdir;
   std::string trace;
   Duration timeout = std::chrono::seconds(30);
@@ -87,8 +89,9 @@ std::optional<std::string> split_training_of(const program::Program& program, st
 /// Prints a line of the tool on stderr, unless -q is given.
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
-/// Connects a training to events, progress and checkpoints. `progress` and `io` must outlive it.
-void connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+/// Connects a training to events, progress and checkpoints. `progress` and `io` must outlive it. Errors of
+/// Events::open().
+Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
 
 /// Opens --trace if it is given; else returns null. Errors of Trace::open().
 Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);
@@ -104,6 +107,7 @@ struct Ending {
   bool evaluates = false;  // it trained nothing, but evaluated checkpoints
   bool joins = false;      // another task saves checkpoints, and this one can rejoin it
   std::string command;     // train::command_to_continue()
+  std::string next = {};   // what to type after it, for people at a terminal
   int signal = 0;          // that has ended it
 };
 /// Prints how far it came and what to do next, and returns the exit code. A training that was interrupted and can't be

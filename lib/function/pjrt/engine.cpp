@@ -31,6 +31,7 @@ class PjrtEngine final : public Engine {
         logical_devices_(asked.logical_devices),
         spmd_(asked.spmd),
         log_(asked.log),
+        on_compile_(asked.on_compile),
         cache_(std::move(cache)),
         shows_values_(shows_values) {
     if (!cache_) return;
@@ -144,6 +145,7 @@ class PjrtEngine final : public Engine {
       log_.info("{}: what the cache has isn't for this plug-in and these devices; compiling it anew: {}",
                 printable(module.name), executable.error().message);
     }
+    const auto told = on_compile_ ? on_compile_(module.name) : nullptr;
     auto executable = TFD_TRY(Executable::compile(client_, module, options));
     ++compiled_;
     if (is_whole) TFD_TRY(executable->compiled().check_signature());
@@ -168,6 +170,7 @@ class PjrtEngine final : public Engine {
   int logical_devices_;
   bool spmd_;
   Log log_;
+  std::function<std::shared_ptr<void>(const std::string&)> on_compile_;
   std::optional<CompileCache> cache_;
   bool shows_values_;
   Sha256 key_start_;

@@ -86,7 +86,7 @@ Result<void> check_request(const program::Program& program, const RunRequest& re
                 did_you_mean(request.function, names), printable(join_words(names)));
   if (!request.dataset.empty() && !program.datasets.contains(request.dataset))
     return fail(Code::kInvalidArgument, "no dataset '{}'", printable(request.dataset));
-  if (request.dataset.empty() && takes_arguments(*function))
+  if (request.dataset.empty() && !request.batches && takes_arguments(*function))
     return fail(Code::kInvalidArgument, "'{}' takes arguments: it needs a dataset to take them from", request.function);
   return request.predict ? check_prediction(program, request) : Result<void>();
 }

@@ -58,12 +58,13 @@ class FunctionRun {
     return true;
   }
 
-  std::string where() const { return "dataset '" + request_.dataset + "'"; }
+  std::string where() const { return request_.batches ? "--dataset -" : "dataset '" + request_.dataset + "'"; }
 
   /// Opens the dataset of its arguments; nullopt if it takes none.
   Result<std::optional<DistributedIterator>> open() {
     if (!takes_arguments(function_)) return std::nullopt;
-    const auto dataset = TFD_TRY(loaded_.distribute(request_.dataset), where());
+    const auto dataset = request_.batches ? TFD_TRY(strategy_.experimental_distribute_dataset(request_.batches))
+                                          : TFD_TRY(loaded_.distribute(request_.dataset), where());
     return std::optional(TFD_TRY(dataset.iterate(), where()));
   }
 

@@ -5,10 +5,8 @@
 #include <filesystem>
 #include <map>
 
-#include "device/variable_host.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/notifier.hpp"
-#include "tfd/step/replica_runner.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
 
@@ -32,7 +30,7 @@ class Follower {
     options_.interrupts->on_ask({});
     if (summary)
       TFD_TRY(emit(
-          event("end").add("reason", summary->reason).add("step", summary->step).add("metrics", summary->metrics)));
+          event("end").add("reason", summary->reason).add("step", summary->step).add("eval", summary->evaluation)));
     return summary;
   }
 
@@ -118,17 +116,18 @@ class Follower {
     if (!metrics && metrics.error().code == Code::kCancelled && options_.interrupts->stopping()) return {};
     if (!metrics) return fail(std::move(metrics).error());
     newest_ = checkpoint->step;
-    summary.metrics = std::move(*metrics);
+    summary.evaluation = std::move(*metrics);
     summary.step = checkpoint->step;
     summary.checkpoint = path;
-    if (options_.on_progress) options_.on_progress({summary.step, summary.steps, summary.metrics});
-    if (options_.on_metrics) options_.on_metrics("eval", summary.step, summary.metrics);
+    if (options_.on_progress) options_.on_progress({summary.step, summary.steps, summary.evaluation});
+    if (options_.on_metrics) options_.on_metrics("eval", summary.step, summary.evaluation);
     TFD_TRY(emit(event("eval")
                      .add("step", summary.step)
-                     .add("metrics", summary.metrics)
+                     .add("metrics", summary.evaluation)
                      .add("path", path)
                      .add("seconds", std::chrono::duration<double>(Clock::now() - begun).count())));
-    return job_.keeps_best && train_.checkpoint->keep_best ? keep_best(*checkpoint, summary.metrics) : Result<void>();
+    return job_.keeps_best && train_.checkpoint->keep_best ? keep_best(*checkpoint, summary.evaluation)
+                                                           : Result<void>();
   }
 
   Result<void> keep_best(const variable::Checkpoint& checkpoint, const train::Metrics& metrics) {
@@ -180,52 +179,6 @@ Result<train::TrainSummary> follow_checkpoints(const program::Program& program, 
   train::TrainOptions with = options;
   if (!with.interrupts) with.interrupts = std::make_shared<train::Interrupts>();
   return Follower(program, job, with).run();
-}
-
-std::vector<std::string> variables_of(const program::FunctionDef& function) {
-  auto names = function.variables_read();
-  for (const program::InputBinding& input : function.inputs)
-    if (!input.lookup.empty()) names.push_back(input.lookup);
-  return names;
-}
-
-step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state) {
-  const auto names = variables_of(function);
-  step::VariableValues out;
-  for (const auto& [name, value] : state)
-    if (std::ranges::find(names, name) != names.end()) out.emplace(name, value);
-  return out;
-}
-
-Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
-                                                const RunOptions& options) {
-  TFD_TRY(check_followed(program));
-  step::ReplicaOptions replicas;
-  replicas.data_root = options.data_root;
-  replicas.make_engine = options.make_engine;
-  replicas.command_environment = options.command_environment;
-  const auto stop_data = std::make_shared<const function::CommandStop>();
-  replicas.stop_data = stop_data;
-  replicas.log = options.train.log;
-  const auto runner = TFD_TRY(step::ReplicaRunner::make(program, replicas));
-  const program::EvaluateDef& evaluate = *program.train->evaluate;
-  FollowJob job;
-  job.task = task;
-  job.keeps_best = true;
-  job.on_begin = options.on_begin;
-  job.on_stop = [stop_data] { stop_data->request(); };
-  job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<train::Metrics> {
-    const auto host = TFD_TRY(make_local_host(program, options.make_engine));
-    TFD_TRY(host->import_state(checkpoint.state), checkpoint.path);
-    const auto state = TFD_TRY(host->export_state());
-    const auto variables = values_for(*program.find_function(evaluate.function), state);
-    const auto parts = TFD_TRY(runner->evaluate(evaluate.function, variables, evaluate.steps,
-                                                [&] { return options.train.interrupts->stopping(); }));
-    step::MetricAccumulator metrics;
-    metrics.add(parts);
-    return metrics.values();
-  };
-  return follow_checkpoints(program, job, options.train);
 }
 
 }  // namespace tfd::strategy

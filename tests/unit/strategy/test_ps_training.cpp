@@ -183,7 +183,7 @@ TEST_CASE("ps training: a variable that is synchronized on read grows on each re
   const auto saved = [&](int replicas, int from, int to) {
     Bed bed(growing(to, every_step(directory), on_read), 1, 1);
     const auto summary = well(bed.train_locally(replicas));
-    CHECK(summary.metrics.at(0).second == saved_value(directory.path(), to));
+    CHECK(summary.evaluation.at(0).second == saved_value(directory.path(), to));
     std::vector<float> values;
     for (int step = from + 1; step <= to; ++step) values.push_back(saved_value(directory.path(), step));
     return values;
@@ -203,7 +203,7 @@ TEST_CASE("ps training: on parameter servers the replicas of all workers share t
   const auto chief = well(bed.train(0, 2));
   CHECK(well(other.get()).reason == "done");
   CHECK(saved_value(directory.path(), static_cast<int>(chief.step)) == static_cast<float>(2 * chief.step));
-  CHECK(chief.metrics.at(0).second == static_cast<double>(2 * chief.step));
+  CHECK(chief.evaluation.at(0).second == static_cast<double>(2 * chief.step));
 }
 
 TEST_CASE("ps training: a worker with another number of replicas doesn't join values that each replica has") {
@@ -292,7 +292,8 @@ TEST_CASE("ps training: lookups work in this process, and in evaluations of what
   Bed bed(rows(train), 1, 2);
   const auto summary = well(bed.train_locally(1));
   CHECK(summary.step == 4);
-  CHECK(summary.metrics.back() == std::pair<std::string, double>("sum", 4.0));  // rows 0 and 5: two steps each, of two
+  CHECK(summary.evaluation.back() ==
+        std::pair<std::string, double>("sum", 4.0));  // rows 0 and 5: two steps each, of two
   CHECK(variable::load_latest_checkpoint(directory.path() + "/best", nullptr).value()->step == 4);
 }
 

@@ -188,7 +188,8 @@ TEST_CASE("train loop: comes back at every boundary, logs between them, saves be
       CHECK(event["metrics"]["loss"] == (event["step"] == 45 ? 42.0 : event["step"].get<double>() - 5.5));
   CHECK(run.events.front()["replicas"] == 1);
   CHECK(run.last()["reason"] == "done");
-  CHECK(run.last()["metrics"] == json{{"loss", 42.0}, {"x", 45.0}});
+  CHECK(run.last()["metrics"] == json{{"loss", 42.0}});
+  CHECK(run.last()["eval"] == json{{"x", 45.0}});
 }
 
 TEST_CASE("train loop: asked for a checkpoint it writes one at the step that it has come to, and goes on") {
@@ -256,7 +257,7 @@ TEST_CASE("train loop: stops early, and ends with the variables of the best eval
   CHECK(summary.reason == "stopped");
   CHECK(summary.step == 25);
   CHECK(run.last()["restored_step"] == 10);
-  CHECK(run.last()["metrics"]["x"] == 0.0);
+  CHECK(run.last()["eval"]["x"] == 0.0);
   CHECK(run.driver.w == 10);
   CHECK(saved(directory, 25) == 10);
   CHECK(variable::list_checkpoints(directory.path() + "/best").value().at(0).first == 10);
@@ -300,7 +301,7 @@ TEST_CASE("train loop: where nothing is left nobody is asked, but for the metric
   Run evaluates(R"("steps": 20, "evaluate": {"function": "eval"}, )" + saving(directory));
   CHECK(evaluates.run_well().reason == "nothing_left");
   CHECK(evaluates.driver.calls == Strings{"begin 20 over", "evaluate", "end"});
-  CHECK(evaluates.last()["metrics"]["x"] == 20.0);
+  CHECK(evaluates.last()["eval"]["x"] == 20.0);
   Run fewer(R"("steps": 10, )" + saving(directory));
   CHECK(fewer.run_well().step == 20);
 }

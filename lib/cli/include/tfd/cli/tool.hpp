@@ -111,6 +111,8 @@ struct Option {
   bool required = false;
   bool hidden = false;
   bool negatable = false;
+  bool value_is_optional = false;  // a string's: "--evaluate" or "--evaluate=NAME", never the next argument; without a
+                                   // value the string is "true"
   std::string complete = {};  // what completions offer: "file", "dir", "command", or a command line that lists values;
                               // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
   std::vector<std::string> words = {};  // what completions offer beside files: not all values that it takes

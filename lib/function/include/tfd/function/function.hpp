@@ -5,6 +5,7 @@
 // by the first make_engine() only; everything else works without one. Thread rule: thread-safe; calls run on the
 // caller's thread (XLA also uses threads of its own).
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ struct EngineOptions {
   /// XLA_FLAGS of the process's environment, which XLA reads by itself: a part of the cache's keys.
   std::string xla_flags = {};
   Log log = {};  // messages about its cache
+  /// Called before the compiler sees a module, on the thread that compiles; what it returns lives until that is over.
+  std::function<std::shared_ptr<void>(const std::string& module)> on_compile = {};
 };
 
 struct CompileStats {

@@ -41,6 +41,16 @@ Result<train::TrainSummary> follow_checkpoints(const program::Program& program, 
 Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
                                                 const RunOptions& options);
 
+struct EvaluationRequest {
+  std::string function;
+  std::optional<std::int64_t> steps = {};  // elements; absent: one full pass
+  bool untrained = false;                  // uses the initial values, whatever checkpoints there are
+};
+/// Evaluates once, with this process's devices, and writes an `eval` event: step and path of the checkpoint, if there
+/// is one, metrics, seconds. Weights are found as run_function() finds them. kInvalidArgument as check_evaluation().
+Result<train::TrainSummary> evaluate_once(const program::Program& program, const EvaluationRequest& request,
+                                          const RunOptions& options);
+
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);
 /// The part of a state that the function reads, including its tables, so that no lookup is needed.

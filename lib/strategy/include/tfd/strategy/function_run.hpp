@@ -5,6 +5,7 @@
 // returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset. Thread rule: blocks its thread,
 // which alone calls the sinks.
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct RunRequest {
   std::string function;
   std::string
       dataset;  // the program's dataset (see program::set_dataset()) that is the function's argument; empty: none
+  /// Replaces the program's dataset: batches whose rows the replicas of this process share.
+  std::shared_ptr<const data::Dataset> batches = {};  // shared with iterators
   Combine combine = {};
   bool untrained = false;  // uses the initial values, whatever checkpoints there are
   /// Replaces lines: called with each element's results, whose rows are its examples, in order. The function updates

@@ -77,7 +77,8 @@ struct TrainSummary {
   std::int64_t step = 0;
   std::optional<std::int64_t> steps;
   Duration elapsed{};      // of the training itself
-  Metrics metrics;         // the last training metrics, overridden by the last evaluation's
+  Metrics metrics;         // of the training's last steps
+  Metrics evaluation;      // of the last evaluation; empty if there was none
   std::string checkpoint;  // path of the newest one; empty if there is none
 };
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Evaluations by this process's devices: once, and of every checkpoint that an evaluator sees.
+#include <algorithm>
+
+#include "device/variable_host.hpp"
+#include "function_request.hpp"
+#include "tfd/base/json_line.hpp"
+#include "tfd/step/replica_runner.hpp"
+#include "tfd/strategy/evaluator.hpp"
+
+namespace tfd::strategy {
+
+std::vector<std::string> variables_of(const program::FunctionDef& function) {
+  auto names = function.variables_read();
+  for (const program::InputBinding& input : function.inputs)
+    if (!input.lookup.empty()) names.push_back(input.lookup);
+  return names;
+}
+
+step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state) {
+  const auto names = variables_of(function);
+  step::VariableValues out;
+  for (const auto& [name, value] : state)
+    if (std::ranges::find(names, name) != names.end()) out.emplace(name, value);
+  return out;
+}
+
+namespace {
+
+/// Evaluates a function with variables of its own, by this process's devices.
+class LocalEvaluation {
+ public:
+  static Result<std::unique_ptr<LocalEvaluation>> make(const program::Program& program, const RunOptions& options) {
+    std::unique_ptr<LocalEvaluation> out(new LocalEvaluation(program, options));
+    step::ReplicaOptions replicas;
+    replicas.data_root = options.data_root;
+    replicas.make_engine = options.make_engine;
+    replicas.command_environment = options.command_environment;
+    replicas.stop_data = out->stop_data_;
+    replicas.log = options.train.log;
+    out->runner_ = TFD_TRY(step::ReplicaRunner::make(program, replicas));
+    return out;
+  }
+
+  /// Makes waits for data end, from any thread.
+  void stop() { stop_data_->request(); }
+
+  /// `state`: null for the initial values. kCancelled: the training was asked to stop.
+  Result<train::Metrics> evaluate(const std::string& function, std::optional<std::int64_t> steps,
+                                  const variable::Checkpoint* state) {
+    const auto host = TFD_TRY(make_local_host(program_, options_.make_engine));
+    if (state != nullptr) TFD_TRY(host->import_state(state->state), state->path);
+    const auto variables = values_for(*program_.find_function(function), TFD_TRY(host->export_state()));
+    const auto parts = TFD_TRY(
+        runner_->evaluate(function, variables, steps, [this] { return options_.train.interrupts->stopping(); }));
+    step::MetricAccumulator metrics;
+    metrics.add(parts);
+    return metrics.values();
+  }
+
+ private:
+  LocalEvaluation(const program::Program& program, const RunOptions& options) : program_(program), options_(options) {}
+
+  const program::Program& program_;
+  const RunOptions& options_;
+  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the datasets
+      std::make_shared<const function::CommandStop>();
+  std::unique_ptr<step::ReplicaRunner> runner_;
+};
+
+}  // namespace
+
+Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
+                                                const RunOptions& options) {
+  TFD_TRY(check_followed(program));
+  const auto evaluation = TFD_TRY(LocalEvaluation::make(program, options));
+  const program::EvaluateDef& evaluate = *program.train->evaluate;
+  FollowJob job;
+  job.task = task;
+  job.keeps_best = true;
+  job.on_begin = options.on_begin;
+  job.on_stop = [&] { evaluation->stop(); };
+  job.evaluate = [&](const variable::Checkpoint& checkpoint) {
+    return evaluation->evaluate(evaluate.function, evaluate.steps, &checkpoint);
+  };
+  return follow_checkpoints(program, job, options.train);
+}
+
+Result<train::TrainSummary> evaluate_once(const program::Program& program, const EvaluationRequest& request,
+                                          const RunOptions& options) {
+  const RunRequest weights{.function = request.function, .dataset = {}, .untrained = request.untrained};
+  TFD_TRY(check_request(program, weights));
+  TFD_TRY(program::check_evaluation(program, *program.find_function(request.function), request.steps), program.path);
+  const auto checkpoint = TFD_TRY(find_weights(program, weights, options.train));
+  const auto evaluation = TFD_TRY(LocalEvaluation::make(program, options));
+  options.train.interrupts->on_ask([&] {
+    if (options.train.interrupts->stopping()) evaluation->stop();
+  });
+  if (options.on_begin) options.on_begin();
+  const auto begun = Clock::now();
+  auto metrics = evaluation->evaluate(request.function, request.steps, checkpoint ? &*checkpoint : nullptr);
+  options.train.interrupts->on_ask({});
+  train::TrainSummary summary{.reason = "done"};
+  if (!metrics && metrics.error().code == Code::kCancelled && options.train.interrupts->stopping()) {
+    summary.reason = "interrupted";
+    return summary;
+  }
+  summary.evaluation = TFD_TRY(std::move(metrics));
+  JsonLine line("event", "eval");
+  if (checkpoint) line.add("step", checkpoint->step);
+  line.add("metrics", summary.evaluation);
+  if (checkpoint) line.add("path", checkpoint->path);
+  line.add("seconds", std::chrono::duration<double>(Clock::now() - begun).count());
+  TFD_TRY(options.train.write_event(std::move(line).text()));
+  return summary;
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The events of trainings: as JSON, as text, in a file; the metrics of a training and of its evaluations apart.
+
+load run
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir=ck)
+
+@test "events: the end has the metrics of the training and those of the last evaluation, in every tool" {
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" </dev/null
+  jq -es '.[-1] | .event == "end" and (.metrics | keys) == ["loss"] and (.eval | keys) == ["accuracy", "loss"] and .metrics.loss != .eval.loss' <<<"$output"
+  jq -es '([.[] | select(.event == "step")][-1].metrics) == .[-1].metrics and ([.[] | select(.event == "eval")][-1].metrics) == .[-1].eval' <<<"$output"
+  [[ $stderr == *'tfd-run: 60 steps in '*', loss '*'; evaluation: accuracy 0.'*', loss '* ]]
+  serve --jobs worker=1,ps=1
+  run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/digits/program.json" --cluster spec.json "${digits[@]}" --set train.checkpoint.dir=ck2
+  jq -es '.[-1] | .event == "end" and (.metrics | keys) == ["loss"] and (.eval | keys) == ["accuracy", "loss"]' <<<"$output"
+  # What evaluates nothing has none.
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --set train.steps=10 </dev/null
+  jq -es '.[-1] | .event == "end" and has("metrics") and (has("eval") | not)' <<<"$output"
+}
+
+@test "events: --format text and TFD_FORMAT print lines for people, whatever stdout is" {
+  local line='^step [ 0-9]*/60  '
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --format text --events seen </dev/null
+  grep -Eq "${line}training .*program.json, 1 worker, 1 replica$" <<<"$output"
+  grep -Eq "${line}loss [0-9.]+  [0-9.e+]+/s$" <<<"$output"
+  grep -Eq "${line}evaluation: accuracy 0\.[0-9]+, loss [0-9.]+  [0-9.]+s$" <<<"$output"
+  grep -Eq "${line}saved ck/step-00000060.safetensors$" <<<"$output"
+  grep -Eq "${line}done: loss [0-9.]+; evaluation: accuracy .*s$" <<<"$output"  # nobody reads stderr here
+  run ! grep -v "$line" <<<"$output"
+  jq -es '.[-1].event == "end"' seen
+  TFD_FORMAT=text run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/linear/program.json" --cluster none --check </dev/null
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --format yaml
+  [[ $stderr == "tfd-run: --format: invalid value 'yaml' (one of auto, text and json) (see tfd-run --help)" ]]
+}
+
+@test "events: --events that can't be opened is an error, a full disk under it isn't" {
+  run -71 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --events /proc/none </dev/null
+  [[ $stderr == 'tfd-run: --events: cannot open /proc/none: '* ]]
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --set train.steps=10 --events /dev/full </dev/null
+  [[ $stderr == *'--events: /dev/full: '*': the training goes on without it'* ]]
+  jq -es '.[-1].event == "end"' <<<"$output"
+}
+
+@test "events: tfd-launch on a terminal has its tasks print lines for people, with the tasks' names once" {
+  printf '%s\n' '#!/bin/sh' 'exec tfd-launch -n 2 -- tfd-run "$@" --strategy multi-worker-mirrored' >launch.sh
+  chmod +x launch.sh
+  run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}"
+  grep -Eq '^worker:0: step 60/60  evaluation: accuracy' <<<"$output"
+  [[ $output != *'{'* ]]
+  run -0 --separate-stderr timeout 60 ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck3
+  grep -q '^worker:0: {"event":"end"' <<<"$output"
+}

@@ -1,0 +1,25 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// `tfd-run --dataset -`: examples that come as lines of JSON, {"FIELD": value, …}. Thread rule: one thread.
+#include <memory>
+#include <string>
+
+#include "tfd/data/dataset.hpp"
+#include "tfd/program/program.hpp"
+
+namespace tfd::run {
+
+/// The fields of one example of the function's arguments, with the dtypes and shapes of its module's rows.
+/// kInvalidArgument: one that isn't known by a name, or has no rows.
+Result<data::ElementSpec> fields_of_arguments(const program::Program& program, const program::FunctionDef& function);
+
+/// A dataset of what `fd` has, in batches of the lines that wait, one at least: who answers each batch keeps no line
+/// waiting. It is read once. Its errors name the line.
+std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields);
+
+/// A pipeline that reads the whole of stdin as the function's dataset, in batches as large as its modules take.
+std::string pipeline_of_stdin(const program::Program& program, const program::FunctionDef& function,
+                              const std::string& dataset);
+
+}  // namespace tfd::run

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile_notice.hpp"
+
+#include <filesystem>
+
+#include "tfd/base/text.hpp"
+
+namespace tfd::training {
+namespace {
+
+constexpr Duration kLongCompile = std::chrono::seconds(1);
+
+}  // namespace
+
+int count_modules(const program::Program& program) {
+  std::size_t modules = 0;
+  for (const program::FunctionDef& function : program.functions)
+    if (function.kind == program::FunctionKind::kModule) modules += function.modules.called_size();
+  return static_cast<int>(modules);
+}
+
+std::shared_ptr<CompileNotice> CompileNotice::make(cli::Io& io, std::string tool, int modules) {
+  return std::shared_ptr<CompileNotice>(new CompileNotice(io, std::move(tool), modules));
+}
+
+CompileNotice::CompileNotice(cli::Io& io, std::string tool, int modules)
+    : tool_(std::move(tool)), modules_(modules), rewrites_(cli::share_status_line(io)), err_(io.err) {
+  if (!io.quiet && io.err.is_terminal()) thread_ = std::thread([this] { watch(); });
+}
+
+CompileNotice::~CompileNotice() {
+  {
+    const MutexLock lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<void> CompileNotice::begin(const std::string& module) {
+  if (!thread_.joinable()) return nullptr;
+  const MutexLock lock(mutex_);
+  module_ = module;
+  ++begun_;
+  ++running_;
+  due_ = Deadline::after(kLongCompile);
+  changed_.notify_all();
+  return {this, [this](void*) { end(); }};
+}
+
+void CompileNotice::end() {
+  const MutexLock lock(mutex_);
+  if (--running_ > 0) return;
+  due_ = Deadline::never();
+  if (std::exchange(is_said_, false) && rewrites_) err_.show_status("");
+  changed_.notify_all();
+}
+
+void CompileNotice::watch() {
+  MutexLock lock(mutex_);
+  while (!is_over_) {
+    const Deadline due = due_;
+    lock.wait(changed_, due, [this, due]() TFD_REQUIRES(mutex_) { return is_over_ || due_ != due; });
+    if (is_over_ || due_ != due) continue;
+    due_ = Deadline::never();
+    is_said_ = true;
+    if (rewrites_)
+      err_.show_status(text());
+    else
+      (void)err_.write(text() + "\n");
+  }
+}
+
+std::string CompileNotice::text() const {
+  const std::string name = std::filesystem::path(module_).stem().string();
+  const std::string which = begun_ <= modules_ ? fmt::format(" ({} of {})", begun_, modules_) : "";
+  return fmt::format("{}{} compiling {}{}", tool_, rewrites_ ? "" : ":", printable(name), which);
+}
+
+}  // namespace tfd::training

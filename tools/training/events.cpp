@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "format_option.hpp"
+
+namespace tfd::training {
+
+Result<std::shared_ptr<Events>> Events::open(const std::string& format, const std::string& file, cli::Io& io) {
+  std::shared_ptr<Events> out(new Events(io));
+  if (prints_text(format, io)) {
+    const bool is_launched = io.env.has("TFD_TASK");  // by a tfd-launch, which names the tasks and shows stderr, too
+    const bool is_stderr_read = !io.quiet && (is_launched || io.err.is_terminal());
+    out->text_.emplace(train::EventText::Options{.names_tasks = !is_launched, .says_news = !is_stderr_read});
+  }
+  if (file.empty()) return out;
+  out->path_ = file;
+  out->file_ = process::Fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!out->file_) {
+    Error error = fail_errno(errno, "--events: cannot open " + file).value();
+    if (error.code == Code::kNotFound) error.code = Code::kSystem;  // it is to be made
+    return fail(std::move(error));
+  }
+  return out;
+}
+
+Result<void> Events::write(std::string_view line) {
+  if (file_) {
+    if (const auto written = cli::Output(file_.get()).write(line); !written) {
+      io_.log.warning("--events: {}: {}: the training goes on without it", path_, written.error().message);
+      file_.reset();
+    }
+  }
+  return io_.out.write(text_ ? text_->line_of(line) : std::string(line));
+}
+
+}  // namespace tfd::training
