@@ -4,7 +4,7 @@
 # Runs every example that the documentation shows, so that none of them lies:
 # - each literal block (between ``` lines) in the EXAMPLES and TASKS sections of a man page (man/*.scd), as the rendered page shows
 #   it: that is what people copy, and roff takes a backslash away unless it is written twice,
-# - each ```sh block of README.md.
+# - each ```sh block of README.md and of guides/operating.md (those of guides/tutorial.md belong together: tests/cluster/slurm-examples.bats).
 #
 #   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only those whose "file:line" holds one of the words
 #
@@ -135,6 +135,7 @@ while IFS= read -r -d '' example; do
 done < <(
   for file in "$SOURCE"/man/*.scd; do list_rendered_examples "$file"; done
   list_examples "$SOURCE/README.md"
+  list_examples "$SOURCE/guides/operating.md"
 )
 
 echo "$count examples, $failed failed"
