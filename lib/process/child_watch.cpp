@@ -58,7 +58,7 @@ Result<Fd> watch_child(pid_t child) {
   out = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   Fd told(out ? ::fcntl(out.get(), F_DUPFD_CLOEXEC, 0) : -1);
   if (!told) return fail_errno(errno, "cannot watch a child process");
-  if (const int error = start_waiting(std::make_unique<Watched>(child, std::move(told))))
+  if (const int error = start_waiting(std::make_unique<Watched>(Watched{child, std::move(told)})))
     return fail_errno(error, "cannot watch a child process");
   return out;
 }
