@@ -86,7 +86,7 @@ Result<void> use_memory(StreamCommunicator& all, Deadline deadline) {
 
 /// Has all go over to MPI. Who can't says why to the others, some of whom may wait for it.
 Result<void> use_mpi(StreamCommunicator& all, MpiPlugin& plugin, Deadline deadline) {
-  auto link = plugin.open(all.rank(), all.size(), deadline);
+  auto link = plugin.open(all.rank(), all.size(), deadline, [&] { return all.check_members(); });
   if (!link) {
     all.cancel(link.error());
     return fail(std::move(link).error());

@@ -87,6 +87,16 @@ void StreamCommunicator::move_to_mpi(std::unique_ptr<MpiLink> link) {
   link_ = std::move(link);
 }
 
+Result<void> StreamCommunicator::check_members() {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  poll_streams(Clock::now());  // memory has an end only for who looks at its socket
+  if (const Result<bool> moved = move_all(); !moved) return fail(end_with(moved.error(), kLinger));
+  const auto ended = std::ranges::find_if(peers_, &Peer::has_ended);
+  if (ended != peers_.end()) return fail(end_with(gone(*ended), kLinger));
+  return {};
+}
+
 Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
                                                                 std::span<const tensor::SumPart> parts,
                                                                 std::byte* out) const {

@@ -31,6 +31,9 @@ class StreamCommunicator : public Communicator {
   void move_into_memory(std::vector<std::unique_ptr<Stream>> streams);
   /// From now on sums, broadcasts and what is large of gathers go by MPI. They do the same, as with memory.
   void move_to_mpi(std::unique_ptr<MpiLink> link);
+  /// For who waits elsewhere, while no collective is in progress: whether all are still there. Doesn't wait.
+  /// kUnavailable: one is gone; or whatever error a member, or cancel(), has ended the group with.
+  Result<void> check_members();
 
   Result<void> all_reduce(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
                           std::byte* out, Deadline deadline) override;
@@ -114,6 +117,7 @@ class StreamCommunicator : public Communicator {
   std::vector<int> missing(std::uint64_t number) const TFD_REQUIRES(driving_);
   std::string names_of(const std::vector<int>& ranks) const;
   void sleep(std::uint64_t number, Clock::time_point until) TFD_REQUIRES(driving_);
+  void poll_streams(Clock::time_point until) TFD_REQUIRES(driving_);
 
   Error gone(Peer& peer);
   Error nonsense(const Peer& peer, std::string_view why) const;

@@ -325,8 +325,16 @@ std::string StreamCommunicator::names_of(const std::vector<int>& ranks) const {
   return out;
 }
 
-/// Waits until bytes can move.
+/// Waits until bytes can move, and counts for whom.
 void StreamCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
+  const auto began = Clock::now();
+  poll_streams(until);
+  const Duration slept = Clock::now() - began;
+  const std::vector<int> late = missing(number);
+  if (late.size() == 1) traffic_.waited_for[static_cast<std::size_t>(late[0])] += slept;
+}
+
+void StreamCommunicator::poll_streams(Clock::time_point until) {
   std::vector<pollfd> items{{wake_.get(), POLLIN, 0}};
   std::vector<Stream*> sleeping;
   bool can_move = false;
@@ -337,12 +345,8 @@ void StreamCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
     sleeping.push_back(peer.stream.get());
     can_move = !peer.stream->prepare_to_sleep(reads, peer.must_write) || can_move;
   }
-  const auto began = Clock::now();
   if (!can_move) ::poll(items.data(), items.size(), Deadline::at(until).poll_ms());
   for (Stream* stream : sleeping) stream->wake_up();
-  const Duration slept = Clock::now() - began;
-  const std::vector<int> late = missing(number);
-  if (late.size() == 1) traffic_.waited_for[static_cast<std::size_t>(late[0])] += slept;
 }
 
 /// A peer's connection has ended: because of the error that it says last, if it says one.

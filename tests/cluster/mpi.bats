@@ -226,6 +226,55 @@ train_on_three() { # OF
   done
 }
 
+@test "--collectives mpi: a rank that is killed before MPI has begun is named by the others at once" {
+  local of rank
+  copy_digits
+  # MPI's start never ends in rank 1, and so in no other.
+  cat >stuck.c <<'SOURCE'
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int MPI_Init_thread(int *argc, char ***argv, int asked, int *level) {
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
+  if (atoi(rank) == 1) {
+    close(open(getenv("STUCK"), O_CREAT | O_WRONLY, 0600));
+    for (;;) pause();
+  }
+  return PMPI_Init_thread(argc, argv, asked, level);
+}
+SOURCE
+  # The launcher's own processes outlive tfd-run, so that it doesn't end the others because one has died.
+  cat >rank <<'SCRIPT'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+"$@" 2>"talk.$rank" &
+echo $! >"pid.$rank"
+wait $!
+echo $? >"code.$rank"
+until [ -e end ]; do sleep 0.05; done
+SCRIPT
+  chmod +x rank
+  for of in open_mpi hydra; do
+    rm -f code.* pid.* talk.* stuck end
+    plug_in "$of"
+    local mpicc=mpicc.openmpi
+    [ "$of" = open_mpi ] || mpicc=mpicc.mpich
+    "$mpicc" -shared -fPIC -o stuck.so "$TFD_SOURCE/share/mpi/tfd-mpi.c" stuck.c
+    TFD_MPI_PLUGIN=$PWD/stuck.so STUCK=$PWD/stuck "$of" -n 3 ./rank "${DIGITS[@]}" --collectives mpi >/dev/null 2>launcher &
+    LAUNCHER=$!
+    until_true [ -e stuck ]
+    kill -KILL "$(cat pid.1)"
+    for rank in 0 2; do
+      until_true has_lines "code.$rank" 1
+      [ "$(cat "code.$rank")" = 69 ]
+      grep "^tfd-run: " "talk.$rank" | grep 'worker:1 is \(lost\|gone\)'
+    done
+    : >end
+    wait "$LAUNCHER" || true  # MPI has no end in order
+  done
+}
+
 @test "--collectives mpi: SIGTERM to one rank: all save, end MPI in order, and end with 75" {
   local of code
   copy_digits

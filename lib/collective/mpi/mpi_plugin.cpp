@@ -22,6 +22,8 @@ namespace {
 constexpr const char* kEntry = "tfd_mpi_plugin";
 // Members have just met, so MPI's start is a matter of seconds, unless somebody doesn't start it at all.
 constexpr Duration kStart = std::chrono::seconds(60);
+// How often a call that waits for other processes lets its caller look at something else.
+constexpr Duration kLook = std::chrono::milliseconds(100);
 // Members end MPI together, and the chief may have a checkpoint to write first.
 constexpr Duration kEnd = std::chrono::minutes(10);
 
@@ -69,14 +71,16 @@ class MpiPlugin::Caller {
     std::thread([out] { out->run(); }).detach();
     return out;
   }
-  /// Makes one call after the other. False: it, or the one before, hasn't returned by the deadline.
-  bool call(std::function<void()> work, Deadline deadline) {
-    MutexLock lock(mutex_);
-    if (!lock.wait(changed_, deadline, [this]() TFD_REQUIRES(mutex_) { return !work_; })) return false;
-    work_ = std::move(work);
-    const std::uint64_t number = ++asked_;
-    changed_.notify_all();
-    return lock.wait(changed_, deadline, [&]() TFD_REQUIRES(mutex_) { return done_ >= number; });
+  /// Makes one call after the other. False: it, or the one before, hasn't returned by the deadline. An error: that of
+  /// `meanwhile`, which is asked as long as it hasn't.
+  Result<bool> call(const std::function<void()>& work, Deadline deadline,
+                    const std::function<Result<void>()>& meanwhile) {
+    std::uint64_t number = 0;
+    for (;;) {
+      if (is_done_by(deadline.earlier_of(Deadline::after(kLook)), work, number)) return true;
+      if (deadline.expired()) return false;
+      TFD_TRY(meanwhile());
+    }
   }
   void end() {
     const MutexLock lock(mutex_);
@@ -85,6 +89,17 @@ class MpiPlugin::Caller {
   }
 
  private:
+  /// Waits for call `number`; 0: it is still to be asked for, and gets its number here.
+  bool is_done_by(Deadline deadline, const std::function<void()>& work, std::uint64_t& number) {
+    MutexLock lock(mutex_);
+    if (number == 0) {
+      if (!lock.wait(changed_, deadline, [this]() TFD_REQUIRES(mutex_) { return !work_; })) return false;
+      work_ = work;
+      number = ++asked_;
+      changed_.notify_all();
+    }
+    return lock.wait(changed_, deadline, [&]() TFD_REQUIRES(mutex_) { return done_ >= number; });
+  }
   void run() {
     MutexLock lock(mutex_);
     for (;;) {
@@ -141,11 +156,12 @@ MpiPlugin::~MpiPlugin() {
     Why why;
     (void)table->close(why.text.data(), why.text.size());
   };
-  if (ends_in_order_) caller_->call(close, Deadline::after(kEnd));
+  if (ends_in_order_) (void)caller_->call(close, Deadline::after(kEnd), [] { return Result<void>{}; });
   caller_->end();
 }
 
-Result<std::unique_ptr<MpiLink>> MpiPlugin::open(int rank, int size, Deadline deadline) {
+Result<std::unique_ptr<MpiLink>> MpiPlugin::open(int rank, int size, Deadline deadline,
+                                                 const std::function<Result<void>()>& meanwhile) {
   struct Opening {
     int result = TFD_MPI_OK;
     tfd_mpi_group* group = nullptr;
@@ -156,7 +172,7 @@ Result<std::unique_ptr<MpiLink>> MpiPlugin::open(int rank, int size, Deadline de
     opening->result = table->open(rank, size, &opening->group, opening->why.text.data(), opening->why.text.size());
   };
   const auto began = Clock::now();
-  if (!caller_->call(work, deadline.earlier_of(Deadline::after(kStart))))
+  if (!TFD_TRY(caller_->call(work, deadline.earlier_of(Deadline::after(kStart)), meanwhile)))
     return fail(
         Code::kDeadlineExceeded,
         "MPI hasn't begun after {}: each process that mpirun, or srun, has started must be a member of the group "

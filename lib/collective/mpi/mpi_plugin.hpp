@@ -69,9 +69,11 @@ class MpiPlugin : public std::enable_shared_from_this<MpiPlugin> {
   MpiPlugin(const MpiPlugin&) = delete;
   MpiPlugin& operator=(const MpiPlugin&) = delete;
 
-  /// Starts MPI, of whose processes each is a member. kFailedPrecondition: it has others. kDeadlineExceeded: some of
-  /// them don't start it. kUnavailable: it has failed.
-  Result<std::unique_ptr<MpiLink>> open(int rank, int size, Deadline deadline);
+  /// Starts MPI, of whose processes each is a member. Waits for them, and asks `meanwhile` again and again, whose error
+  /// ends the wait. kFailedPrecondition: MPI has other processes. kDeadlineExceeded: some of them don't start it.
+  /// kUnavailable: it has failed.
+  Result<std::unique_ptr<MpiLink>> open(int rank, int size, Deadline deadline,
+                                        const std::function<Result<void>()>& meanwhile);
 
  private:
   friend class MpiLink;

@@ -208,4 +208,28 @@ TEST_CASE("mpi: processes that aren't the members, or don't start it, are an err
   CHECK(Group(2).connect(0, EngineKind::kMpi).error().message == "collectives by MPI need its plug-in");
 }
 
+TEST_CASE("mpi: who waits for its start hears at once that a member is gone, or why it fails") {
+  for (const bool is_killed : {true, false}) {
+    Group group(3);
+    const Engine engine = fake_mpi("stuck");
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 2; ++rank)
+      threads.emplace_back([&, rank] {
+        // The deadline is one that nobody reaches: it fails the test as well.
+        const auto communicator = group.connect(rank, engine, Deadline::after(std::chrono::minutes(10)));
+        REQUIRE_FALSE(communicator);
+        CHECK(communicator.error().code == Code::kUnavailable);
+        CHECK(communicator.error().message ==
+              (is_killed ? "worker:2 is gone: its connection has ended" : "worker:2 has lost its fabric"));
+      });
+    {
+      // It has met the others, but doesn't start MPI.
+      const auto third = group.connect(2, EngineKind::kAuto);
+      REQUIRE(third);
+      if (!is_killed) (*third)->cancel({Code::kUnavailable, "worker:2 has lost its fabric"});
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 }  // namespace tfd::collective
