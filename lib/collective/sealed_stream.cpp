@@ -15,7 +15,14 @@
 namespace tfd::collective {
 namespace {
 
-constexpr std::size_t kRecordBytes = 64 << 10, kSizeBytes = 4, kTagBytes = 16;
+constexpr std::size_t kSizeBytes = 4, kTagBytes = 16;
+// The text of a record: as much as a tile of a sum (sum_parts.hpp), so that it is decrypted where it is added up. Head
+// and body of little go in one.
+constexpr std::size_t kRecordBytes = 32 << 10, kJoinedBytes = 8 << 10;
+// What is encrypted, and what is taken from the socket, at a time: records, and a head before them; little enough to
+// stay in the L2 cache on its way.
+constexpr std::size_t kRecordsAtATime = 4;
+constexpr std::size_t kBufferBytes = kRecordsAtATime * (kSizeBytes + kRecordBytes + kTagBytes) + 256;
 
 struct Cipher {
   decltype(&::EVP_CIPHER_CTX_new) new_context = nullptr;
@@ -92,31 +99,40 @@ class SealedStream : public Stream {
         cipher_(cipher),
         sends_(cipher_, to_send, true),
         receives_(cipher_, to_receive, false),
-        out_(kSizeBytes + kRecordBytes + kTagBytes),
-        in_(kSizeBytes + kRecordBytes + kTagBytes),
+        out_(kBufferBytes),
+        in_(kBufferBytes),
         text_(kRecordBytes) {}
 
   Result<std::size_t> send(std::span<const std::byte> first, std::span<const std::byte> second) override {
     TFD_TRY(flush());
     if (has_unsent()) return 0;
-    first = first.first(std::min(first.size(), kRecordBytes));
-    second = second.first(std::min(second.size(), kRecordBytes - first.size()));
-    const std::size_t size = first.size() + second.size();
-    if (size == 0) return 0;
-    for (std::size_t i = 0; i < kSizeBytes; ++i) out_[i] = static_cast<std::byte>(size >> (8 * i));
-    sends_.begin(out_.data());
-    sends_.move(first, out_.data() + kSizeBytes);
-    sends_.move(second, out_.data() + kSizeBytes + first.size());
-    if (!sends_.seal(out_.data() + kSizeBytes + size)) return fail(Code::kInternal, "libcrypto doesn't encrypt");
-    out_at_ = 0;
-    out_end_ = kSizeBytes + size + kTagBytes;
+    out_at_ = out_end_ = 0;
+    std::size_t taken = first.size() + second.size();
+    if (taken <= kJoinedBytes) {
+      TFD_TRY(seal(first, second));
+    } else {
+      // The head has records of its own, so that the body's fit where they go.
+      taken = TFD_TRY(seal_all(first));
+      if (taken == first.size()) taken += TFD_TRY(seal_all(second));
+    }
     TFD_TRY(flush());
-    return size;
+    return taken;
   }
   bool has_unsent() const override { return out_at_ < out_end_; }
 
   Result<std::size_t> receive(std::span<std::byte> to) override {
-    if (text_at_ == text_end_ && !TFD_TRY(take_record())) return 0;
+    if (to.empty()) return 0;
+    if (text_at_ == text_end_) {
+      const std::size_t size = TFD_TRY(wait_for_record());
+      if (size == 0) return 0;
+      if (size <= to.size()) {
+        TFD_TRY(open(size, to.data()));
+        return size;
+      }
+      TFD_TRY(open(size, text_.data()));
+      text_at_ = 0;
+      text_end_ = size;
+    }
     const std::size_t size = std::min(to.size(), text_end_ - text_at_);
     std::memcpy(to.data(), text_.data() + text_at_, size);
     text_at_ += size;
@@ -125,6 +141,30 @@ class SealedStream : public Stream {
   int fd() const override { return socket_->fd(); }
 
  private:
+  /// Appends as many records of these bytes as there is room for, and returns how many bytes they have.
+  Result<std::size_t> seal_all(std::span<const std::byte> bytes) {
+    std::size_t taken = 0;
+    while (taken < bytes.size()) {
+      const std::size_t size = std::min(bytes.size() - taken, kRecordBytes);
+      if (out_.size() - out_end_ < kSizeBytes + size + kTagBytes) break;
+      TFD_TRY(seal(bytes.subspan(taken, size), {}));
+      taken += size;
+    }
+    return taken;
+  }
+  /// Appends a record to what leaves next, which has room for it.
+  Result<void> seal(std::span<const std::byte> first, std::span<const std::byte> second) {
+    const std::size_t size = first.size() + second.size();
+    if (size == 0) return {};
+    std::byte* const at = out_.data() + out_end_;
+    for (std::size_t i = 0; i < kSizeBytes; ++i) at[i] = static_cast<std::byte>(size >> (8 * i));
+    sends_.begin(at);
+    sends_.move(first, at + kSizeBytes);
+    sends_.move(second, at + kSizeBytes + first.size());
+    if (!sends_.seal(at + kSizeBytes + size)) return fail(Code::kInternal, "libcrypto doesn't encrypt");
+    out_end_ += kSizeBytes + size + kTagBytes;
+    return {};
+  }
   Result<void> flush() {
     while (has_unsent()) {
       const std::size_t sent = TFD_TRY(socket_->send(std::span(out_).subspan(out_at_, out_end_ - out_at_), {}));
@@ -133,33 +173,49 @@ class SealedStream : public Stream {
     }
     return {};
   }
-  /// True: a record has come whole, and is true.
-  Result<bool> take_record() {
-    std::size_t size = 0;
+
+  /// The bytes of text of the next record, once it has come whole; else 0.
+  Result<std::size_t> wait_for_record() {
     for (;;) {
-      for (std::size_t i = 0; i < kSizeBytes && in_end_ >= kSizeBytes; ++i)
-        size |= std::to_integer<std::size_t>(in_[i]) << (8 * i);
-      if (in_end_ >= kSizeBytes && (size == 0 || size > kRecordBytes))
-        return fail(Code::kInvalidArgument, "a false record");
-      const std::size_t whole = in_end_ < kSizeBytes ? kSizeBytes : kSizeBytes + size + kTagBytes;
-      if (in_end_ == whole && size > 0) break;
-      const std::size_t got = TFD_TRY(socket_->receive(std::span(in_).subspan(in_end_, whole - in_end_)));
-      if (got == 0) return false;
+      const std::size_t there = in_end_ - in_at_;
+      std::size_t size = 0;
+      for (std::size_t i = 0; i < kSizeBytes && there >= kSizeBytes; ++i)
+        size |= std::to_integer<std::size_t>(in_[in_at_ + i]) << (8 * i);
+      if (is_false_ || (there >= kSizeBytes && (size == 0 || size > kRecordBytes))) return false_record();
+      const std::size_t whole = kSizeBytes + size + kTagBytes;
+      if (there >= kSizeBytes && there >= whole) return size;
+      if (in_.size() - in_at_ < kSizeBytes + kRecordBytes + kTagBytes) {
+        std::memmove(in_.data(), in_.data() + in_at_, there);
+        in_at_ = 0;
+        in_end_ = there;
+      }
+      const std::size_t got = TFD_TRY(socket_->receive(std::span(in_).subspan(in_end_)));
+      if (got == 0) return 0;
       in_end_ += got;
     }
-    receives_.begin(in_.data());
-    receives_.move({in_.data() + kSizeBytes, size}, text_.data());
-    if (!receives_.open(in_.data() + kSizeBytes + size)) return fail(Code::kInvalidArgument, "a false record");
-    in_end_ = text_at_ = 0;
-    text_end_ = size;
-    return true;
+  }
+  /// Decrypts the next record, of so many bytes of text. What it writes is nothing before it returns: an error ends the
+  /// stream.
+  Result<void> open(std::size_t size, std::byte* to) {
+    std::byte* const at = in_.data() + in_at_;
+    receives_.begin(at);
+    receives_.move({at + kSizeBytes, size}, to);
+    if (!receives_.open(at + kSizeBytes + size)) return false_record();
+    in_at_ += kSizeBytes + size + kTagBytes;
+    if (in_at_ == in_end_) in_at_ = in_end_ = 0;
+    return {};
+  }
+  tl::unexpected<Error> false_record() {
+    is_false_ = true;
+    return fail(Code::kInvalidArgument, "a false record");
   }
 
-  std::unique_ptr<Stream> socket_;
+  const std::unique_ptr<Stream> socket_;
   const Cipher cipher_;
   Direction sends_, receives_;
-  std::vector<std::byte> out_, in_, text_;  // a record to send, one that comes, the text of the last one
-  std::size_t out_at_ = 0, out_end_ = 0, in_end_ = 0, text_at_ = 0, text_end_ = 0;
+  std::vector<std::byte> out_, in_, text_;  // records to send, records that come, a text that nobody had room for
+  std::size_t out_at_ = 0, out_end_ = 0, in_at_ = 0, in_end_ = 0, text_at_ = 0, text_end_ = 0;
+  bool is_false_ = false;  // a record was
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ class Stream {
   virtual Result<std::size_t> send(std::span<const std::byte> first, std::span<const std::byte> second) = 0;
   /// True while bytes that send() took haven't left.
   virtual bool has_unsent() const = 0;
-  /// Returns how many bytes came; 0: none now. kUnavailable: none will, or they are false.
+  /// Returns how many bytes came; 0: none now. kUnavailable: none will. kInvalidArgument: they are false.
   virtual Result<std::size_t> receive(std::span<std::byte> to) = 0;
   /// What poll() waits on, and for which events.
   virtual int fd() const = 0;
@@ -40,8 +40,9 @@ class Stream {
 /// A stream over a connected socket, which it makes non-blocking. Reads ahead a little.
 std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
 
-/// The same with everything encrypted: AES-256-GCM in records of at most 64 KiB, whose nonce is their number.
-/// kUnimplemented: libcrypto can't be loaded.
+/// The same with everything encrypted: AES-256-GCM in records of at most 32 KiB, whose nonce is their number. A record
+/// that fits is decrypted where it goes: after an error of receive() what lies there is nothing. kUnimplemented:
+/// libcrypto can't be loaded.
 Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
                                                    const std::array<std::byte, 32>& key_to_receive);
 

@@ -140,11 +140,11 @@ Result<void> StreamCommunicator::check_outside(Clock::time_point now) {
 }
 
 Result<bool> StreamCommunicator::move_out(Peer& peer) {
-  bool moved = false;
+  std::size_t moved = 0;
   for (;;) {
     if (!peer.has_unsent() && !fill(peer)) {
       peer.must_write = false;
-      return moved;
+      return moved > 0;
     }
     const auto head = std::as_bytes(std::span(peer.head)).subspan(peer.head_at);
     const Result<std::size_t> sent = peer.stream->send(head, peer.body);
@@ -153,9 +153,9 @@ Result<bool> StreamCommunicator::move_out(Peer& peer) {
     peer.head_at += of_head;
     peer.body = peer.body.subspan(*sent - of_head);
     traffic_.bytes_sent += *sent;
-    moved = moved || *sent > 0;
+    moved += *sent;
     peer.must_write = peer.has_unsent();
-    if (peer.must_write || *sent >= kMostFrameBytes) return moved;  // in turns with reading
+    if (peer.must_write || moved >= kMostFrameBytes) return moved > 0;  // in turns with reading
   }
 }
 

@@ -62,11 +62,38 @@ TEST_CASE("streams: a sealed one shows nothing, and takes no record that was cha
     std::string other = second;
     other[7] ^= 1;
     CHECK(deliver(other).error().message == "a false record");
+    CHECK(deliver(second).error().message == "a false record");  // nothing comes after one
   }
   SUBCASE("repeated") { CHECK(deliver(first).error().message == "a false record"); }
   SUBCASE("left out") { CHECK(deliver(record()).error().code == Code::kInvalidArgument); }
   SUBCASE("of a size that no record has") { CHECK(deliver("\xff\xff\xff\x7f").error().message == "a false record"); }
   SUBCASE("as it was") { CHECK(deliver(second).value() == text); }
+}
+
+TEST_CASE("streams: a sealed one brings heads and bodies of any size in order, into room of any size") {
+  const Key key{std::byte{1}}, back{std::byte{2}};
+  auto [near, far] = socket_pair();
+  const auto sender = make_sealed_stream(std::move(near), key, back).value();
+  const auto receiver = make_sealed_stream(std::move(far), back, key).value();
+  std::string sent, got;
+  // Head, body: in one record, in two, in more than are encrypted at a time, and with a head that is.
+  for (const auto& [head_size, body_size] : std::initializer_list<std::pair<std::size_t, std::size_t>>{
+           {16, 4096}, {0, 1}, {16, 256 << 10}, {300'000, 5}, {100, 70'001}, {8 << 10, 1}, {0, 1'000'000}}) {
+    std::string head(head_size, '\0'), body(body_size, '\0');
+    for (char& one : head) one = static_cast<char>((sent.size() + static_cast<std::size_t>(&one - head.data())) % 251);
+    for (char& one : body) one = static_cast<char>(static_cast<std::size_t>(&one - body.data()) % 241);
+    sent += head + body;
+    for (std::size_t at = 0; at < head_size + body_size || sender->has_unsent();) {
+      const std::size_t of_head = std::min(at, head_size);
+      at += sender->send(as_bytes(head).subspan(of_head), as_bytes(body).subspan(at - of_head)).value();
+      for (std::size_t size = 1; size > 0;) {
+        std::string room(1 + got.size() * 7919 % 60'000, '\0');
+        size = receiver->receive(std::as_writable_bytes(std::span(room))).value();
+        got.append(room, 0, size);
+      }
+    }
+  }
+  CHECK(got == sent);
 }
 
 TEST_CASE("streams: shared memory carries more than its rings hold, and wakes who sleeps") {
