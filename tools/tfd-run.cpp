@@ -123,8 +123,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   const auto bounds = TFD_TRY(run::worker_bounds(a, workers_of(config.cluster), io.env));
   with.least_workers = bounds.least;
   with.most_workers = bounds.most;
-  with.on_step = TFD_TRY(run::fault_at_step(io.env));
-  with.on_standing = run::standing_writer(io.env);
+  TFD_TRY(run::obey_launcher(with, io.env));
   with.verify_every = a.verify_every.value_or(with.verify_every);
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
   with.collectives = TFD_TRY(run::find_engine(a, bounds, io.env));

@@ -72,12 +72,6 @@ std::string ErrorFiles::member_path_of(const cluster::TaskId& task) const {
   return directory_ + "/" + file_name_of(task) + ".member";
 }
 
-Standing ErrorFiles::standing_of(const cluster::TaskId& task) const {
-  const auto text = load_file(member_path_of(task), kMost);
-  if (!text) return Standing::kAlone;
-  return text->starts_with("member") ? Standing::kMember : Standing::kJoining;
-}
-
 void ErrorFiles::clear_standing(const cluster::TaskId& task) const { ::unlink(member_path_of(task).c_str()); }
 
 void ErrorFiles::clear(const cluster::TaskId& task) const { ::unlink(path_of(task).c_str()); }

@@ -128,23 +128,25 @@ void TaskGroup::on_exit(Task& task) {
   task.has_failed = status->code != 0;
   if ((task.has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
   const Standing last = standing_of(task);
+  const std::optional<std::int64_t> step = files_.member_state_of(task.member.id).step;
   const bool was_member = last == Standing::kMember;
   task.is_elastic = last != Standing::kAlone;
   task.is_refused = last == Standing::kJoining && (status->code == kUsage || status->code == kBadInput);
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
   tell_standings();
-  if (task.has_failed) on_failure(note(task, *status));
+  if (task.has_failed) on_failure(note(task, *status, step));
   if (was_member && !task.has_failed && is_done()) finish();
   if (decide_timer_ != 0 && running().empty()) decide();
   check_end();
 }
 
 /// Writes the task's error file, and keeps the earliest.
-TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status) {
+TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status, std::optional<std::int64_t> step) {
   TaskError own{task.name, status.code, "", host_name(), task.pid, status.signal, wall_seconds()};
+  if (step) own.step = std::to_string(*step);
   TaskError error = files_.complete(task.member.id, own);
-  Failure failure{&task, status, error.message, error.time};
+  Failure failure{&task, status, error.message, error.time, step};
   if (error.message.empty()) error.message = describe_end(status);
   if (const auto saved = files_.save(task.member.id, error); !saved) say_(saved.error().message);
   if (!earliest_ || failure.time < earliest_->time) earliest_ = failure;
@@ -160,7 +162,7 @@ std::string TaskGroup::line_of(const Failure& failure) {
 void TaskGroup::on_failure(Failure failure) {
   if (options_.on_failure)
     return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time,
-                                failure.task->is_refused});
+                                failure.step, failure.task->is_refused});
   if (ending_) {
     // Where a signal asked for the end, the first to fail isn't ended by us.
     if (cause_ || asked_signal_ == 0) return;
@@ -188,7 +190,7 @@ void TaskGroup::decide() {
   std::string line = line_of(*cause_);
   if (restarts_ && !cause_->task->is_refused) {
     const bool counts = !Restarts::is_preemption(cause_->status);
-    if (const auto wait = restarts_->on_failure(Clock::now(), counts))
+    if (const auto wait = restarts_->on_failure(Clock::now(), counts, cause_->task->name, cause_->step))
       return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
     line += "; " + restarts_->too_many();
   }
@@ -221,7 +223,7 @@ bool TaskGroup::goes_on_without_refused() const {
 
 /// What a task says of itself; one that said before that it goes on when others die will say so again.
 Standing TaskGroup::standing_of(const Task& task) const {
-  const Standing said = files_.standing_of(task.member.id);
+  const Standing said = files_.member_state_of(task.member.id).standing;
   return said == Standing::kAlone && task.is_elastic ? Standing::kJoining : said;
 }
 
@@ -308,7 +310,8 @@ void TaskGroup::cancel_replacements() {
 /// True if a group that goes on has come to its end: no member runs any more, and the last one ended well.
 bool TaskGroup::is_done() const {
   return restarts_ && !ending_ && std::ranges::none_of(tasks_, [this](const auto& task) {
-           return task->child && task->member.has_rank && files_.standing_of(task->member.id) == Standing::kMember;
+           return task->child && task->member.has_rank &&
+                  files_.member_state_of(task->member.id).standing == Standing::kMember;
          });
 }
 

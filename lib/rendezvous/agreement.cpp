@@ -225,7 +225,7 @@ void Agreement::decide(Clock::time_point now) {
   if (options_.bounds.is_elastic && !cause_->is_refused) {
     const process::ExitStatus status{.code = cause_->code, .signal = cause_->signal};
     const bool counts = !launch::Restarts::is_preemption(status);
-    if (const auto wait = restarts_.on_failure(now, counts)) {
+    if (const auto wait = restarts_.on_failure(now, counts, cause_->task, cause_->step)) {
       if (goes_on() && !cause_->task.empty()) return replace(line, *wait, counts);
       if (is_short_ && cause_->code == kTryAgain) return give_up(now);  // they have waited for others, too
       not_before_ = now + *wait;

@@ -163,6 +163,7 @@ std::string format_report(const Report& report) {
                    {"line", report.line},
                    {"cause", report.cause},
                    {"time", report.time},
+                   {"step", report.step ? Json(*report.step) : Json()},
                    {"code", report.code},
                    {"signal", report.signal},
                    {"count", report.count},
@@ -185,6 +186,8 @@ Result<Report> parse_report(std::string_view text) {
   const auto time = json.find("time");
   if (time == json.end() || !time->is_number()) return malformed("its time");
   out.time = time->get<double>();
+  if (const auto step = json.find("step"); step == json.end() || !step->is_null())
+    out.step = static_cast<std::int64_t>(TFD_TRY(number_at(json, "step", INT64_MAX)));
   out.code = TFD_TRY(small_at(json, "code", kMostCode));
   out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
   out.count = TFD_TRY(small_at(json, "count", kMostCount));

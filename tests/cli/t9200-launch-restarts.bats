@@ -54,6 +54,16 @@ worker:2: 2: generation 1, restart 1' ]
 tfd-launch: worker:"[01]" exited with 5; 2 failures in 10m are too many (--max-failures 1)" ]]
 }
 
+@test "launch: a third death in one step ends it, whatever --max-failures says" {
+  run -9 --separate-stderr tfd-launch -n 2 --workers 1:2 --max-failures 10 -- sh -c '
+    echo "member 412" >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    [ "$RANK" = 1 ] || exec sleep 60
+    until [ -e said-0 ]; do sleep 0.05; done; exit 9'
+  [ "$stderr" = "tfd-launch: worker:1 exited with 9; starting worker:1 again in 1s (failure 1, at most 10)
+tfd-launch: worker:1 exited with 9; starting worker:1 again in 2s (failure 2, at most 10)
+tfd-launch: worker:1 exited with 9; worker:1 died three times in step 412" ]
+}
+
 @test "launch: a signal reaches a group of which one waits for its next start" {
   launch -n 2 --workers 1:2 -- sh -c '
     echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK"

@@ -101,6 +101,7 @@ class Session {
                            .line = failure.line,
                            .cause = failure.cause,
                            .time = failure.time,
+                           .step = failure.step,
                            .code = failure.status.code,
                            .signal = failure.status.signal,
                            .is_refused = failure.is_refused});

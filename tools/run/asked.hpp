@@ -15,6 +15,10 @@
 #include "tfd/strategy/kinds.hpp"
 #include "training/common.hpp"
 
+namespace tfd::strategy {
+struct RunOptions;
+}
+
 namespace tfd::run {
 
 struct Asked {
@@ -73,10 +77,9 @@ Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Enviro
 /// The engine of --collectives, with the plug-in that TFD_MPI_PLUGIN names, if it is MPI. kUsage: MPI and MIN:MAX.
 /// kFailedPrecondition: as collective::load_mpi_plugin().
 Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& bounds, const Environment& env);
-/// Does to this process, at a step, what a tfd-launch was asked to (--fault); empty if that is nothing.
+/// Sets what a tfd-launch asks for in the environment: to be told, where it replaces those who fail, whether this
+/// process is of a group, and which step it makes (on_standing, on_step); and to do to it what --fault says, at a step.
 /// kInvalidArgument.
-Result<std::function<void(std::int64_t step)>> fault_at_step(const Environment& env);
-/// Tells such a tfd-launch whether this process is of a group; empty where there is none.
-std::function<void(bool is_member)> standing_writer(const Environment& env);
+Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env);
 
 }  // namespace tfd::run

@@ -5,10 +5,11 @@
 #include "bounds_option.hpp"
 #include "run/asked.hpp"
 #include "tfd/base/counted.hpp"
-#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/launch/faults.hpp"
+#include "tfd/launch/member_file.hpp"
+#include "tfd/strategy/run_options.hpp"
 
 namespace tfd::run {
 namespace {
@@ -205,19 +206,20 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
   return collective::Engine(kind, std::move(plugin));
 }
 
-Result<std::function<void(std::int64_t)>> fault_at_step(const Environment& env) {
-  if (!env.has("TFD_FAULT")) return std::function<void(std::int64_t)>();
-  const auto fault = TFD_TRY(launch::parse_fault(env.get("TFD_FAULT")), "TFD_FAULT");
-  return [fault](std::int64_t step) {
-    if (step == fault.step) ::kill(::getpid(), fault.signal);
+Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
+  std::optional<launch::Fault> fault;
+  if (env.has("TFD_FAULT")) fault = TFD_TRY(launch::parse_fault(env.get("TFD_FAULT")), "TFD_FAULT");
+  std::shared_ptr<launch::MemberFile> file;  // shared by the two functions
+  if (env.has(kMemberFile)) {
+    file = std::make_shared<launch::MemberFile>(env.get(kMemberFile));
+    with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
+  }
+  if (!fault && !file) return {};
+  with.on_step = [fault, file](std::int64_t step) {
+    if (fault && step == fault->step) ::kill(::getpid(), fault->signal);
+    if (file) file->note_step(step + 1);
   };
-}
-
-std::function<void(bool)> standing_writer(const Environment& env) {
-  if (!env.has(kMemberFile)) return {};
-  return [path = env.get(kMemberFile)](bool is_member) {
-    (void)save_file(path, is_member ? "member\n" : "joining\n");  // else the launcher starts all again
-  };
+  return {};
 }
 
 Result<void> check_options(const Asked& a) {

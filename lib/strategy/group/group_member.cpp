@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 Result<void> GroupMember::join() {
-  if (options_.on_standing) options_.on_standing(false);
+  if (options_.on_standing) options_.on_standing(std::nullopt);
   task::GroupOptions with = options_.group;
   with.interruption = interruption_.get_token();
   with.devices = options_.device.replicas;
@@ -253,7 +253,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   newest_.reset();
   step_now_ = trainer_.step();
   status_.enter(group_->communicator().generation(), names_, static_cast<std::size_t>(rank()), replicas(), step_now_);
-  if (options_.on_standing) options_.on_standing(true);
+  if (options_.on_standing) options_.on_standing(step_now_ + 1);
   return {};
 }
 

@@ -17,9 +17,9 @@ struct GroupTrainingOptions {
   Duration step_timeout = std::chrono::hours(24 * 365);  // of one collective; members that are gone end it before
   int replicas = 0;              // of the training; 0: as many as its checkpoint says, else as the members have devices
   bool follows_members = false;  // replicas are as many as the devices of the members, in each generation
-  std::int64_t verify_every = 1000;                      // steps; 0: members never compare their variables
-  std::function<void(bool is_member)> on_standing = {};  // as RunOptions::on_standing
-  std::function<void(std::int64_t step)> on_step = {};
+  std::int64_t verify_every = 1000;  // steps; 0: members never compare their variables
+  std::function<void(std::optional<std::int64_t> step)> on_standing = {};  // as RunOptions::on_standing
+  std::function<void(std::int64_t step)> on_step = {};                     // as RunOptions::on_step
   /// True: it trains as TensorFlow's strategy: each worker's datasets have its own replicas' elements, and steps are
   /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
   /// assigns.

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <csignal>
 
+#include "temporary_directory.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/launch/faults.hpp"
+#include "tfd/launch/member_file.hpp"
 #include "tfd/launch/restarts.hpp"
 
 using namespace std::chrono_literals;
@@ -40,6 +43,43 @@ TEST_CASE("restarts: what is ten minutes ago counts no more; none are borne with
   CHECK(restarts.on_failure(start + 601s, true));
   CHECK(!restarts.on_failure(start + 1200s, true));
   CHECK(!Restarts(0, start).on_failure(start, true));
+}
+
+TEST_CASE("restarts: the third failure in a row in one step is too many, whoever dies in it") {
+  Restarts restarts(10, Clock::time_point());
+  CHECK(restarts.on_failure(Clock::time_point(1s), true, "worker:1", 412));
+  CHECK(restarts.on_failure(Clock::time_point(2s), true, "worker:1", 413));
+  CHECK(restarts.on_failure(Clock::time_point(3s), true, "worker:2", 413));
+  CHECK(restarts.on_failure(Clock::time_point(4s), false, "worker:2", 413));  // a preemption
+  SUBCASE("one that says no step") {
+    CHECK(restarts.on_failure(Clock::time_point(5s), true, "worker:1"));
+    CHECK(restarts.on_failure(Clock::time_point(6s), true, "worker:1", 413));
+  }
+  SUBCASE("three") {
+    CHECK_FALSE(restarts.on_failure(Clock::time_point(5s), true, "worker:1", 413));
+    CHECK(restarts.too_many() == "worker:1 and worker:2 died three times in step 413");
+  }
+}
+
+TEST_CASE("member file: what a task says of itself, and the step that it makes, as the launcher reads it") {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder / "worker-1.member";
+  CHECK(load_member_state(path).standing == Standing::kAlone);
+  MemberFile file(path);
+  file.note_step(3);  // it isn't a member
+  CHECK(load_member_state(path).standing == Standing::kAlone);
+  file.say(std::nullopt);
+  CHECK(load_member_state(path).standing == Standing::kJoining);
+  file.say(9);
+  CHECK(load_member_state(path).step == 9);
+  for (const std::int64_t step : {10, 11, 1000}) file.note_step(step);
+  CHECK(load_member_state(path).standing == Standing::kMember);
+  CHECK(load_member_state(path).step == 1000);
+  file.say(7);  // from an earlier checkpoint
+  CHECK(load_member_state(path).step == 7);
+  REQUIRE(save_file(path, "member\n"));
+  CHECK(load_member_state(path).standing == Standing::kMember);
+  CHECK_FALSE(load_member_state(path).step);
 }
 
 TEST_CASE("restarts: SIGTERM and 75 are preemptions") {

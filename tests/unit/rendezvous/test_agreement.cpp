@@ -267,6 +267,23 @@ TEST_CASE("agreement: with MIN:MAX a failure starts all again after the back-off
   CHECK(said(agreement) == "0 end 9 by 0; 1 end 9 by 0");
 }
 
+TEST_CASE("agreement: the third failure in a row in one step ends all, whatever host its task is on") {
+  Agreement agreement = two({.bounds = kElastic, .max_failures = 10});
+  Clock::time_point now = kStart;
+  for (int generation = 0; generation < 3; ++generation) {
+    const auto at = static_cast<LauncherId>(generation % 2);
+    Report died = failed(at == 0 ? "worker:0" : "worker:1", 7, generation);
+    died.step = 412;
+    said(agreement);
+    agreement.report(at, died, now);
+    if (generation == 2) break;
+    for (const LauncherId launcher : {LauncherId{0}, LauncherId{1}}) agreement.report(launcher, idle(generation), now);
+    agreement.tick(now += 5s);
+  }
+  const std::string last = "worker:0 failed; worker:0 and worker:1 died three times in step 412";
+  CHECK(said(agreement) == fmt::format("0 halt {0}; 1 halt {0}", last));
+}
+
 TEST_CASE("agreement: with MIN:MAX a lost host's place is taken by a newcomer, or it goes on without after a while") {
   Agreement agreement = two({.bounds = kElastic, .max_failures = 3});
   agreement.lose(1, "gone", kStart + 1s);

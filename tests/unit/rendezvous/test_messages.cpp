@@ -19,6 +19,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .line = "worker:1 said \xff",
                                                   .cause = "why",
                                                   .time = 17.25,
+                                                  .step = 412,
                                                   .code = 137,
                                                   .signal = 9,
                                                   .count = 0,
@@ -28,6 +29,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(report->line == "worker:1 said \xef\xbf\xbd");
   CHECK(report->cause == "why");
   CHECK(report->time == 17.25);
+  CHECK(report->step == 412);
   CHECK(report->code == 137);
   CHECK(report->signal == 9);
   CHECK(report->generation == 3);

@@ -11,12 +11,13 @@
 
 #include "tfd/base/environment.hpp"
 #include "tfd/cluster/task_id.hpp"
+#include "tfd/launch/member_file.hpp"
 #include "tfd/process/child.hpp"
 
 namespace tfd::launch {
 
 /// {"task", "code", "message", "host", "pid", "signal", "time", "step"}: signal 0: it exited; time in seconds since
-/// 1970; step only where the task states one.
+/// 1970; step only where the task states one, here or in its TFD_MEMBER_FILE.
 struct TaskError {
   std::string task;
   int code = 0;
@@ -26,13 +27,6 @@ struct TaskError {
   int signal = 0;
   double time = 0;
   std::optional<std::string> step = {};  // as it was written
-};
-
-/// What a task says of itself in its TFD_MEMBER_FILE.
-enum class Standing : std::uint8_t {
-  kAlone,    // nothing: it ends if another task does, or is to be ended
-  kJoining,  // "joining": it goes on when others die, and isn't of a group yet
-  kMember,   // "member": it is of a group
 };
 
 class ErrorFiles {
@@ -50,7 +44,7 @@ class ErrorFiles {
   std::string path_of(const cluster::TaskId& task) const;
   /// DIR/worker-1.member, which is there while the task runs.
   std::string member_path_of(const cluster::TaskId& task) const;
-  Standing standing_of(const cluster::TaskId& task) const;
+  MemberState member_state_of(const cluster::TaskId& task) const { return load_member_state(member_path_of(task)); }
   void clear_standing(const cluster::TaskId& task) const;
   /// Removes an earlier file of the task.
   void clear(const cluster::TaskId& task) const;

@@ -5,9 +5,11 @@
 // Thread rule: plain value.
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tfd/launch/backoff.hpp"
 #include "tfd/process/child.hpp"
@@ -17,6 +19,7 @@ namespace tfd::launch {
 class Restarts {
  public:
   static constexpr Duration kWindow = std::chrono::minutes(10);
+  static constexpr std::size_t kMostInOneStep = 3;
   static constexpr BackoffTimes kTimes{std::chrono::seconds(1), std::chrono::seconds(60), std::chrono::seconds(60)};
 
   /// `max_failures` within kWindow are borne. `start`: of the group.
@@ -25,19 +28,25 @@ class Restarts {
   /// A preemption doesn't count: SIGTERM from somebody else, or the exit code 75 of a task that saved its state.
   static bool is_preemption(const process::ExitStatus& status);
 
-  /// How long to wait before the next start; nullopt: there were too many failures.
-  std::optional<Duration> on_failure(Clock::time_point now, bool counts);
+  /// How long to wait before the next start; nullopt: there were too many failures, or the third one in a row in the
+  /// same step, which the next start would make again. `task`: which one failed; `step`: that it made, where it said
+  /// so.
+  std::optional<Duration> on_failure(Clock::time_point now, bool counts, const std::string& task = {},
+                                     std::optional<std::int64_t> step = {});
   /// Failures within the window that ends with the last one.
   int count() const { return static_cast<int>(failures_.size()); }
   /// After a failure that is made good: "failure 1, at most 3".
   std::string describe(bool counts) const;
-  /// After one that isn't: "4 failures in 10m are too many (--max-failures 3)".
+  /// After one that isn't: "4 failures in 10m are too many (--max-failures 3)", "worker:1 died three times in step
+  /// 412".
   std::string too_many() const;
 
  private:
   int max_failures_;
   Clock::time_point last_;  // failure, or the start
   std::deque<Clock::time_point> failures_;
+  std::optional<std::int64_t> step_;     // of the last failure
+  std::vector<std::string> died_in_it_;  // tasks, one after the other
   Backoff backoff_{kTimes};
 };
 

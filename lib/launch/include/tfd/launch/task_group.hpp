@@ -30,9 +30,10 @@ namespace tfd::launch {
 struct TaskFailure {
   std::string task;
   process::ExitStatus status;
-  std::string line;   // "worker:1 exited with 7: no such shard"
-  std::string cause;  // what the task itself stated, "no such shard"
-  double time = 0;    // in seconds since 1970
+  std::string line;                       // "worker:1 exited with 7: no such shard"
+  std::string cause;                      // what the task itself stated, "no such shard"
+  double time = 0;                        // in seconds since 1970
+  std::optional<std::int64_t> step = {};  // that it made, where it said so
   /// It would have joined others, and can't, since its options or its program aren't theirs (64, 65): it does so again,
   /// however often it is started.
   bool is_refused = false;
@@ -115,6 +116,7 @@ class TaskGroup {
     process::ExitStatus status;
     std::string message;  // of the task's own file
     double time;
+    std::optional<std::int64_t> step = {};  // that it made, where it said so
   };
   static std::string line_of(const Failure& failure);
   Result<void> start_all();
@@ -134,7 +136,7 @@ class TaskGroup {
   void finish();
   void cancel_replacements();
   void start_again_later(const std::string& failure, Duration wait, bool counts);
-  Failure note(Task& task, const process::ExitStatus& status);
+  Failure note(Task& task, const process::ExitStatus& status, std::optional<std::int64_t> step);
   void restart();
   void end_all(int number, Duration grace);
   void check_end();

@@ -77,12 +77,13 @@ struct Report {
     kExpired,   // its --timeout is over; `line` says so
   };
   Kind kind = Kind::kFailed;
-  int generation = 0;      // of the start, or replacement, that it knows of
-  std::string task = {};   // kFailed: "worker:1"
-  std::string line = {};   // "worker:1 exited with 7: no such shard"
-  std::string cause = {};  // kFailed: what the task itself stated, "no such shard"
-  double time = 0;         // kFailed: when, by the clock of its host
-  int code = 0;            // kFailed
+  int generation = 0;                     // of the start, or replacement, that it knows of
+  std::string task = {};                  // kFailed: "worker:1"
+  std::string line = {};                  // "worker:1 exited with 7: no such shard"
+  std::string cause = {};                 // kFailed: what the task itself stated, "no such shard"
+  double time = 0;                        // kFailed: when, by the clock of its host
+  std::optional<std::int64_t> step = {};  // kFailed: that the task made, where it said so
+  int code = 0;                           // kFailed
   int signal = 0;
   int count = 0;
   bool is_refused = false;  // kFailed: launch::TaskFailure's

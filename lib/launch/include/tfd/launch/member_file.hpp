@@ -1,0 +1,44 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file by which a task that goes on when others die tells its launcher so (TFD_MEMBER_FILE): "joining", and once it
+// is of a group "member STEP", the step that it makes. Thread rule: a MemberFile is used by one thread; functions touch
+// the disk.
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tfd/process/fd.hpp"
+
+namespace tfd::launch {
+
+/// What a task says of itself.
+enum class Standing : std::uint8_t {
+  kAlone,    // nothing: it ends if another task does, or is to be ended
+  kJoining,  // it goes on when others die, and isn't of a group yet
+  kMember,   // it is of a group
+};
+
+struct MemberState {
+  Standing standing = Standing::kAlone;
+  std::optional<std::int64_t> step = {};  // a member's, if it states one
+};
+
+/// What stands in the file; kAlone if there is none.
+MemberState load_member_state(const std::string& path);
+
+/// The task's side. A file that can't be written leaves the task alone: the launcher starts all again.
+class MemberFile {
+ public:
+  explicit MemberFile(std::string path) : path_(std::move(path)) {}
+  /// No step: it joins; else it is a member, and makes this step next.
+  void say(std::optional<std::int64_t> step);
+  /// A member makes this step now: no news for who watches the file, and one system call.
+  void note_step(std::int64_t step);
+
+ private:
+  const std::string path_;
+  process::Fd file_;  // what say() wrote, of a member
+};
+
+}  // namespace tfd::launch
