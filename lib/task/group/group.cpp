@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +17,7 @@
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
 #include "messages/status.hpp"
+#include "news.hpp"
 #include "roster.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
@@ -120,6 +120,7 @@ class GroupImpl final : public Group {
       has_newcomers_ = held_.has_newcomers();
     };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)), name);
+    incarnation_ = endpoint_->incarnation();
     return {};
   }
 
@@ -130,7 +131,7 @@ class GroupImpl final : public Group {
             .at = directory_.address_of(own_name()),
             .pid = ::getpid(),
             .devices = options_.devices,
-            .incarnation = endpoint_ ? endpoint_->incarnation() : 0,
+            .incarnation = incarnation_,
             .agreement = options_.agreement,
             .last = roster_.generation(),
             .ended = roster_.ended()};
@@ -164,7 +165,7 @@ class GroupImpl final : public Group {
     if (held_.is_held()) {
       lost_meanwhile_.erase(asked->name);  // it is there again
       held_.admit(caller.connection, *asked, std::move(responder));
-      tell();
+      news_.tell();
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
     } else if (const auto agrees = roster_.has_generation() ? check_agreement(own_request(), *asked) : Result<void>();
@@ -184,17 +185,12 @@ class GroupImpl final : public Group {
     return format_referral({holder, roster_.has_generation(), holder.empty() ? "" : directory_.address_of(holder)});
   }
 
-  void tell() TFD_REQUIRES(mutex_) {
-    has_news_ = true;
-    changed_.notify_all();
-  }
-
   void peer_changed(const transport::PeerEvent& event) {
     if (event.state == transport::PeerState::kSilent && options_.say)
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason,
                                format_duration(options_.silence)));
-    const MutexLock lock(mutex_);
-    tell();
+    const MutexLock lock(mutex_);  // who is told looks only after it
+    news_.tell();
     if (event.state == transport::PeerState::kUp) {
       roster_.up(event.name, event.incarnation);
       if (held_.is_held()) held_.meeting().set_lost(event.name, false);
@@ -227,7 +223,7 @@ class GroupImpl final : public Group {
 
   TaskStatus status() const {
     TaskStatus out = status_of_process(cluster::parse_task(own_name()).value_or(cluster::TaskId()), started_);
-    out.incarnation = endpoint_ ? endpoint_->incarnation() : 0;
+    out.incarnation = incarnation_;
     out.replicas = options_.devices;
     if (options_.describe) options_.describe(out);
     return out;
@@ -323,7 +319,7 @@ class GroupImpl final : public Group {
       if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
-      await_news(kPause);
+      news_.await(kPause);
     }
   }
 
@@ -408,7 +404,7 @@ class GroupImpl final : public Group {
                            if (referral && referral->to != own_name() &&
                                (referral->has_group || (is_first_meeting && directory_.comes_before_own(referral->to))))
                              referred_ = {referral->to, true, referral->at};
-                           tell();
+                           news_.tell();
                          });
     }
   }
@@ -427,10 +423,7 @@ class GroupImpl final : public Group {
       const MutexLock lock(mutex_);
       request = own_request();
     }
-    const JoinCall call(*endpoint_, peer, request, deadline, [this] {
-      const MutexLock lock(mutex_);
-      tell();
-    });
+    const JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.tell(); });
     TFD_TRY(wait(Deadline::never(), [&call] {
       return call.is_answered() ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
     }));
@@ -458,14 +451,8 @@ class GroupImpl final : public Group {
       if (names.empty()) return {};
       if (gives_up(report.since())) return fail(Code::kCancelled, "interrupted");
       TFD_TRY(report.go_on(names, deadline));
-      await_news(kPoll);
+      news_.await(kPoll);
     }
-  }
-
-  void await_news(Duration most) {
-    MutexLock lock(mutex_);
-    lock.wait(changed_, Deadline::after(most), [this]() TFD_REQUIRES(mutex_) { return has_news_; });
-    has_news_ = false;
   }
 
   const GroupOptions options_;
@@ -473,12 +460,12 @@ class GroupImpl final : public Group {
   Directory directory_;  // the caller's thread alone changes it, under the lock, and reads it without
   std::vector<int> devices_;
   std::unique_ptr<collective::Listener> listener_;
-  std::size_t asked_ = 0;                    // tasks that a newcomer has asked
-  std::atomic<bool> has_newcomers_ = false;  // written under the lock
+  std::size_t asked_ = 0;                                // tasks that a newcomer has asked
+  std::atomic<bool> has_newcomers_ = false;              // written under the lock
+  std::atomic<transport::Incarnation> incarnation_ = 0;  // the endpoint's, once it is there: its handlers come before
+  News news_;                                            // what a wait looks at may have changed
 
   mutable Mutex mutex_;
-  std::condition_variable changed_;
-  bool has_news_ TFD_GUARDED_BY(mutex_) = false;
   Roster roster_ TFD_GUARDED_BY(mutex_);
   HeldMeeting held_ TFD_GUARDED_BY(mutex_);
   std::map<std::string, transport::Incarnation> lost_meanwhile_ TFD_GUARDED_BY(mutex_);  // while the members meet
