@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "tfd/launch/port_owner.hpp"
+
 namespace tfd::launch {
 namespace {
 
@@ -48,8 +50,13 @@ Result<Listener> bind_to(const cluster::Address& address) {
   if (!fd) return fail_errno(errno, "cannot create a socket");
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd.get(), &where.any, size) != 0)
-    return fail_errno(errno, fmt::format("cannot bind {}", cluster::format_address(address)));
+  if (::bind(fd.get(), &where.any, size) != 0) {
+    const int why = errno;
+    auto failure = fail_errno(why, fmt::format("cannot bind {}", cluster::format_address(address)));
+    const std::string owner = why == EADDRINUSE ? describe_port_owner(address) : "";
+    if (!owner.empty()) failure.value().message += fmt::format(" ({})", owner);
+    return failure;
+  }
   Listener listener{std::move(fd), address};
   listener.address.port = port_of(listener.fd.get());
   return listener;

@@ -6,6 +6,7 @@
 
 #include "sides.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/launch/port_owner.hpp"
 
 namespace tfd::rendezvous {
 namespace {
@@ -48,7 +49,14 @@ class Guest final : public Rendezvous {
   bool has_joined() const override { return has_joined_; }
 
  private:
-  std::string where() const { return fmt::format("the rendezvous at {}", cluster::format_address(options_.at)); }
+  std::string where() const {
+    const std::string owner =
+        options_.own_address.empty()
+            ? ""
+            : launch::describe_port_owner({.host = options_.own_address, .port = options_.at.port});
+    return fmt::format("the rendezvous at {}{}", cluster::format_address(options_.at),
+                       owner.empty() ? "" : fmt::format(", where {} listens", owner));
+  }
 
   void report_later() {
     report_timer_ = loop_.at(std::min(Clock::now() + options_.agreement.report, since_ + options_.agreement.join),

@@ -71,7 +71,7 @@ print("bound")'
   [ "$output" = "tfd-launch: no task of the cluster is on this host, only on 203.0.113.1" ]
 }
 
-@test "launch: a stated port that is taken is an error, 71" {
+@test "launch: a stated port that is taken is an error, 71, and names its owner" {
   python3 -c '
 import socket, time
 s = socket.create_server(("127.0.0.1", 0))
@@ -81,8 +81,10 @@ time.sleep(60)' >port 3>&- &
   until_true has_lines port 1
   echo "{\"cluster\": {\"worker\": [\"127.0.0.1:$(cat port)\"]}}" >spec.json
   run -71 tfd-launch --cluster spec.json -- true
+  local name
+  name=$(cat "/proc/$holder/comm")
   kill "$holder"
-  [ "$output" = "tfd-launch: cannot bind 127.0.0.1:$(cat port): address already in use" ]
+  [ "$output" = "tfd-launch: cannot bind 127.0.0.1:$(cat port): address already in use ($name, process $holder)" ]
 }
 
 @test "launch: whole lines with names, stdout and stderr apart, a last line without a newline" {

@@ -100,6 +100,7 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   rendezvous::RendezvousOptions& options = joint.rendezvous;
   options.listener = TFD_TRY(find_listener(at, lookup));
   const bool holds = options.listener.has_value();
+  if (!holds) options.own_address = lookup(at.host).value_or("");
   if (at.port == 0) TFD_TRY(announce(at, options.listener));
   options.at = at;
   io.log.for_room("launch").info("{} the rendezvous at {}", holds ? "holding" : "asking", choice.rendezvous);

@@ -20,6 +20,7 @@ namespace tfd::rendezvous {
 struct RendezvousOptions {
   cluster::Address at;                            // where it is held
   std::optional<launch::Listener> listener = {};  // set: this launcher holds it, on that socket
+  std::string own_address = {};                   // numeric, where `at` is of this host, but another process's
   std::function<Result<Joining>()> bring;         // once, when the rendezvous is there
   AgreementOptions agreement = {};                // of the launcher that holds it; `join` and `report` of all
   Duration silence = std::chrono::seconds(10);    // a launcher that doesn't answer for so long is lost

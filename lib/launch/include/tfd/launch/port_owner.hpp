@@ -1,0 +1,16 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who listens at an address of this host, for errors about a port that is taken. Thread rule: pure function; reads
+// /proc.
+#include <string>
+
+#include "tfd/cluster/address.hpp"
+
+namespace tfd::launch {
+
+/// "python3, process 1234": who listens there, as far as /proc tells this user; else empty. `address`: numeric, of this
+/// host.
+std::string describe_port_owner(const cluster::Address& address);
+
+}  // namespace tfd::launch
