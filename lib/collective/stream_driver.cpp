@@ -373,7 +373,7 @@ Error StreamCommunicator::gone(Peer& peer) {
     peer.header_at = 0;
   }
   const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
-  return {Code::kUnavailable, fmt::format("{} is gone: its connection has ended", name), name};
+  return {Code::kUnavailable, fmt::format("{} is lost (its connection has ended)", name), name};
 }
 
 Error StreamCommunicator::nonsense(const Peer& peer, std::string_view why) const {

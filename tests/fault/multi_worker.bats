@@ -28,7 +28,7 @@ training() { # N ARGS…
     for other in 0 1 2; do
       [ "$other" != "$victim" ] || continue
       run_ends "${PIDS[$other]}" 69
-      grep -q "worker:$victim is \(gone\|lost\)" "worker:$other.talk"
+      grep -q "^tfd-run: worker:$victim is lost (its connection has ended)" "worker:$other.talk"
     done
   done
   group_of 2

@@ -202,7 +202,9 @@ class GroupImpl final : public Group {
       held_.meeting().set_lost(event.name, true);
       static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
     }
-    Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, event.reason), event.name};
+    // The communicator may see the end of a process first, and says this of it.
+    const std::string_view reason = event.is_gone ? "its connection has ended" : std::string_view(event.reason);
+    Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, reason), event.name};
     miss(lost);
     // The end of a process is seen by the communicator, behind all that it sent before.
     if (!event.is_gone) lose(std::move(lost));

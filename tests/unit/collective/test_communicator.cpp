@@ -239,7 +239,7 @@ TEST_CASE("a member that leaves is named to those that need it, and disturbs nob
     const Result<void> next = communicator.barrier("next", 2, soon());
     CHECK(next.error().code == Code::kUnavailable);
     CHECK(next.error().task == "worker:1");
-    CHECK(next.error().message == "worker:1 is gone: its connection has ended");
+    CHECK(next.error().message == "worker:1 is lost (its connection has ended)");
   });
 }
 

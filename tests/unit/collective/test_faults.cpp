@@ -74,7 +74,7 @@ TEST_CASE("faults: a killed member is named by all others, over TCP, by shared m
     processes.wait_until_all_add();
     ::kill(processes.pids[1], SIGKILL);
     for (const std::size_t rank : {std::size_t{0}, std::size_t{2}})
-      CHECK(processes.error_of(rank) == "UNAVAILABLE worker:1 is gone: its connection has ended");
+      CHECK(processes.error_of(rank) == "UNAVAILABLE worker:1 is lost (its connection has ended)");
   }
 }
 

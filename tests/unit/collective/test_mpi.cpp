@@ -181,7 +181,7 @@ TEST_CASE("mpi: a member that dies while MPI adds up is named, and a failing cal
                                           reinterpret_cast<std::byte*>(data.data())));
     return {};  // it is gone without waiting
   });
-  CHECK(ends == lines_of(2, "worker:2 is gone: its connection has ended") + "\nnone");
+  CHECK(ends == lines_of(2, "worker:2 is lost (its connection has ended)") + "\nnone");
 
   Group failing(3);
   const auto errors =
@@ -220,7 +220,7 @@ TEST_CASE("mpi: who waits for its start hears at once that a member is gone, or 
         REQUIRE_FALSE(communicator);
         CHECK(communicator.error().code == Code::kUnavailable);
         CHECK(communicator.error().message ==
-              (is_killed ? "worker:2 is gone: its connection has ended" : "worker:2 has lost its fabric"));
+              (is_killed ? "worker:2 is lost (its connection has ended)" : "worker:2 has lost its fabric"));
       });
     {
       // It has met the others, but doesn't start MPI.
