@@ -1,0 +1,29 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# A hundred orders of random faults in groups whose members may be lost; ./dev fault N makes longer ones.
+# bats file_tags=long
+
+load ../fault/elastic
+setup() { elastic_setup; }
+teardown() { run_teardown; }
+
+seeds() { # FIRST LAST
+  local seed
+  for ((seed = $1; seed <= $2; ++seed)); do random_faults "$seed" 3; done
+}
+
+@test "elastic: random faults of the seeds 1 to 25 leave the undisturbed run's bits" {
+  seeds 1 25
+}
+
+@test "elastic: random faults of the seeds 26 to 50 leave the undisturbed run's bits" {
+  seeds 26 50
+}
+
+@test "elastic: random faults of the seeds 51 to 75 leave the undisturbed run's bits" {
+  seeds 51 75
+}
+
+@test "elastic: random faults of the seeds 76 to 100 leave the undisturbed run's bits" {
+  seeds 76 100
+}
