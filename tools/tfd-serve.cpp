@@ -12,6 +12,7 @@
 #include "serve/detach.hpp"
 #include "serve/keys.hpp"
 #include "serve/session.hpp"
+#include "serve/task_logs.hpp"
 #include "serve/task_process.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/cluster/formats.hpp"
@@ -36,6 +37,7 @@ struct Asked {
   std::string data_root;
   std::string devices = "1";
   std::string output;
+  std::string log_dir;
   std::optional<std::int64_t> ready_fd;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(5);
@@ -46,6 +48,7 @@ struct Asked {
   bool allow_native = false;
   bool generate_key = false;
   std::string key_file;
+  std::string log_file;
   std::string serve_task;    // option with which the supervisor starts itself
   std::string task_program;  // program to start instead of itself, for tests
 };
@@ -88,6 +91,10 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "FILE",
        .help = "Write the spec to this file once all tasks are ready",
        .target = &a.output},
+      {.names = "--log-dir",
+       .placeholder = "DIR",
+       .help = "Keep what tasks write on stderr, too: DIR/worker-1.log, for tfd-status --logs",
+       .target = &a.log_dir},
       {.names = "--ready-fd",
        .placeholder = "N",
        .help = "Write the spec to this descriptor once all tasks are ready",
@@ -114,6 +121,11 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "JOB:INDEX",
        .help = "Be the process of this task",
        .target = &a.serve_task,
+       .hidden = true},
+      {.names = "--log-file",
+       .placeholder = "FILE",
+       .help = "Where that process's supervisor keeps what it writes",
+       .target = &a.log_file,
        .hidden = true},
       {.names = "--task-program",
        .placeholder = "FILE",
@@ -180,6 +192,12 @@ Result<void> check_exposure(const Asked& asked, const launch::Placed& placed) {
               what);
 }
 
+std::string absolute_path(const std::string& path) {
+  std::error_code error;
+  const auto full = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : full.lexically_normal().string();
+}
+
 std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, const cluster::TaskId& id,
                                         const cluster::Address& bound) {
   std::vector<std::string> argv{"tfd-serve", "--serve-task", cluster::format_task(id), "--bind",
@@ -188,6 +206,8 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
   if (asked.devices != "1") argv.insert(argv.end(), {"--devices", asked.devices});
   if (io.quiet) argv.push_back("--quiet");
   argv.insert(argv.end(), static_cast<std::size_t>(io.verbosity), "-v");
+  if (!asked.log_dir.empty())
+    argv.insert(argv.end(), {"--log-file", serve::log_path(absolute_path(asked.log_dir), id)});
   if (asked.drain) argv.insert(argv.end(), {"--drain", format_duration(*asked.drain)});
   return argv;
 }
@@ -220,12 +240,6 @@ Environment command_environment(const cli::Io& io, cluster::ClusterConfig config
   const Environment added = cluster::child_environment(config);
   for (const auto& [name, value] : added.values()) env.set(name, value);
   return env;
-}
-
-std::string absolute_path(const std::string& path) {
-  std::error_code error;
-  const auto full = std::filesystem::absolute(path, error);
-  return path.empty() || error ? path : full.lexically_normal().string();
 }
 
 serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, const Served& served,
@@ -265,6 +279,9 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std:
   }
   serve::SessionOptions options = session_options(asked, io, served, key);
   options.on_announced = std::move(on_announced);
+  for (const launch::TaskCommand& task : served.tasks)
+    if (!asked.log_dir.empty())
+      TFD_TRY(options.logs.open(serve::log_path(absolute_path(asked.log_dir), task.id), task.id));
   serve::Session session(std::move(options), io);
   const serve::Ending ending = TFD_TRY(session.run(std::move(served.tasks)));
   run_key.reset();  // removes the key before a signal ends us
@@ -280,6 +297,7 @@ Result<int> be_task(const Asked& asked, cli::Io& io) {
                                   .devices = asked.devices,
                                   .drains = asked.drain.has_value(),
                                   .key_file = asked.key_file,
+                                  .log_file = asked.log_file,
                                   .allow_native = asked.allow_native};
   const int signal = TFD_TRY(serve::run_task_process(wanted, io));
   if (signal != 0) process::die_of_signal(signal);

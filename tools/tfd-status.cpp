@@ -8,9 +8,11 @@
 #include "key_option.hpp"
 #include "main.hpp"
 #include "status/ask.hpp"
+#include "status/logs.hpp"
 #include "status/report.hpp"
 #include "status/spec_file.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/cli/columns.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/resolve/detect.hpp"
 #include "tfd/resolve/spec_source.hpp"
@@ -23,6 +25,8 @@ using namespace tfd;
 struct Asked {
   std::string cluster;
   std::string task;
+  std::string logs;
+  bool follow = false;
   std::string key_file;
   std::string format = "table";
   bool json = false;
@@ -48,6 +52,11 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--json", .help = "Short for --format json", .target = &a.json},
       {.names = "--wait", .help = "Wait for the spec's FILE, and until every task is ready", .target = &a.wait},
       {.names = "--watch", .help = "Refresh until interrupted", .target = &a.watch},
+      {.names = "--logs",
+       .placeholder = "JOB:INDEX",
+       .help = "Print the log of this task, which tfd-serve --log-dir keeps",
+       .target = &a.logs},
+      {.names = "-f,--follow", .help = "With --logs: also what is added, until the task is gone", .target = &a.follow},
       {.names = "--interval",
        .placeholder = "DUR",
        .help = "Time between two refreshes of --watch",
@@ -67,7 +76,8 @@ bool all_ready(const Reports& reports) { return std::ranges::all_of(reports, &st
 bool any_refused(const Reports& reports) { return std::ranges::any_of(reports, &status::TaskReport::is_refused); }
 
 Result<void> print(const Asked& a, const Reports& reports, cli::Io& io) {
-  return io.out.write(a.json || a.format == "json" ? status::as_json(reports) : status::as_table(reports));
+  if (a.json || a.format == "json") return io.out.write(status::as_json(reports));
+  return io.out.write(status::as_table(reports, cli::columns_of(io.out), io.out.is_terminal()));
 }
 
 /// Reports changes until the process is interrupted or its reader is gone.
@@ -88,13 +98,15 @@ Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patie
 /// Connects to the tasks of the spec, or to the one named by --task.
 Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadline deadline, cli::Io& io) {
   resolve::SpecSource source{.cluster = a.cluster};
-  if (!a.task.empty()) source.task = TFD_TRY(cli::as_usage(cluster::parse_task(a.task), "--task"));
+  const bool of_log = !a.logs.empty();
+  const std::string& task = of_log ? a.logs : a.task;
+  if (!task.empty()) source.task = TFD_TRY(cli::as_usage(cluster::parse_task(task), of_log ? "--logs" : "--task"));
   const auto config = TFD_TRY(resolve::find_spec(source, input, io.env, deadline, io.log.for_room("resolve")));
   cluster::ClusterSpec spec = config.cluster;
   if (source.task) {
     const auto& [job, index] = *source.task;
     spec = {};
-    spec.add_task(job, index, TFD_TRY(config.cluster.task_address(job, index), "--task"));
+    spec.add_task(job, index, TFD_TRY(config.cluster.task_address(job, index), of_log ? "--logs" : "--task"));
   }
   const auto make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)));
   return status::Tasks::connect(spec, make_endpoint, io.log.for_room("transport"));
@@ -122,9 +134,18 @@ tl::unexpected<Error> waited_in_vain(const Reports& reports, Duration timeout) {
   return fail(refused.front().code, "no use waiting for {}", status::missing(refused));
 }
 
-Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
+Result<void> check_usage(const Asked& a) {
   if (a.wait && a.watch) return fail(Code::kUsage, "--wait and --watch exclude each other");
+  if (a.follow && a.logs.empty()) return fail(Code::kUsage, "--follow is of a log: --logs JOB:INDEX");
+  for (const auto& [name, is_given] : {std::pair("--task", !a.task.empty()), std::pair("--wait", a.wait),
+                                       std::pair("--watch", a.watch), std::pair("--json", a.json)})
+    if (is_given && !a.logs.empty()) return fail(Code::kUsage, "--logs and {} exclude each other", name);
   if (a.interval <= Duration::zero()) return fail(Code::kUsage, "--interval must be above 0");
+  return {};
+}
+
+Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
+  TFD_TRY(check_usage(a));
   const Duration timeout = a.timeout.value_or(std::chrono::seconds(a.wait ? 30 : 2));
   resolve::InputReader input(io.in_fd);
   Reports reports;
@@ -133,6 +154,7 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   } else {
     const Deadline for_spec = Deadline::after(a.timeout ? timeout : std::chrono::seconds(30));
     auto tasks = TFD_TRY(connect(a, input, for_spec, io));
+    if (!a.logs.empty()) return status::print_log(tasks, timeout, a.follow, io);
     if (a.watch) return watch(a, tasks, timeout, io);
     reports = tasks.ask(timeout);
   }
@@ -155,6 +177,7 @@ int TFD_MAIN(tfd_status)(int argc, char** argv) {
                      "begin when all are ready"},
                     {"tfd-status --cluster spec.json --json | jq -r '.tasks[] | select(.state != \"up\").task'",
                      "the tasks that aren't up"},
+                    {"tfd-status --cluster spec.json --logs worker:1 -f", "what this task writes, as it does"},
                     {"tfd-status --task ps:0 --timeout 1s", "a Kubernetes readinessProbe of this pod's task"}},
        .group = "cluster",
        .environment = {key_variable()},

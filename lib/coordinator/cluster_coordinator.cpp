@@ -11,6 +11,7 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kGoodbye = std::chrono::seconds(3);
+constexpr Duration kShown = std::chrono::seconds(3);  // patience with an answer that nobody waits for
 
 }  // namespace
 
@@ -68,6 +69,12 @@ Coordinator::~Coordinator() {
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   closures_.abandon(ended);
   resources_.abandon();
+}
+
+void Coordinator::show_training(const std::string& standing) {
+  if (servers_.empty()) return;
+  ps_->task(0).coordinate({task::PutKey{.key = task::kStandingKey, .value = standing}}, Deadline::after(kShown),
+                          [](const Result<task::CoordinationAnswer>&) {});
 }
 
 std::map<std::string, DataProgress> Coordinator::data_progress() const {

@@ -70,6 +70,7 @@ class Coordinator final : public ClusterCoordinator {
   }
   std::map<std::string, DataProgress> data_progress() const override;
   Result<void> forget_run() override { return ownership_ ? ownership_->forget() : Result<void>(); }
+  void show_training(const std::string& standing) override;
   Result<MembershipChange> change_cluster(const cluster::ClusterConfig& config) override;
   Result<void> shutdown_tasks(Deadline deadline) override;
 

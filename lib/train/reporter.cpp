@@ -7,6 +7,8 @@
 namespace tfd::train {
 namespace {
 
+constexpr double kShowEvery = 1;  // second
+
 double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
 }  // namespace
@@ -22,7 +24,7 @@ Result<void> Reporter::emit(JsonLine line) const {
 }
 
 void Reporter::begin(std::int64_t step) {
-  reported_step_ = step;
+  reported_step_ = shown_step_ = step;
   started_ = reported_at_ = Clock::now();
 }
 
@@ -87,6 +89,22 @@ Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool be
 
 void Reporter::progress(std::int64_t step, std::optional<std::int64_t> steps) const {
   if (options_.on_progress) options_.on_progress({step, steps, last_interval_});
+}
+
+void Reporter::show(StepDriver& driver, std::int64_t step, std::optional<std::int64_t> steps,
+                    const CheckpointManager& checkpoints, bool now) {
+  const double seconds = seconds_since(shown_at_.value_or(started_));
+  if (shown_at_ && !now && seconds < kShowEvery) return;
+  JsonLine line;
+  line.add("step", step);
+  if (steps) line.add("steps", *steps);
+  line.add("metrics", last_interval_);
+  if (shown_at_ && step > shown_step_ && seconds > 0)
+    line.add("steps_per_second", static_cast<double>(step - shown_step_) / seconds);
+  if (!checkpoints.path().empty()) line.add("checkpoint", checkpoints.path());
+  shown_step_ = step;
+  shown_at_ = Clock::now();
+  driver.show(std::move(line).text());
 }
 
 Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const {

@@ -9,6 +9,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/step/call.hpp"
+#include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/train_loop.hpp"
 #include "tfd/train/training.hpp"
 
@@ -38,6 +39,9 @@ class Reporter {
   Result<void> evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun);
   Result<void> saved(std::int64_t step, const std::string& path, bool best = false) const;
   void progress(std::int64_t step, std::optional<std::int64_t> steps) const;
+  /// Has the driver show where the training is (StepDriver::show()), if it is a second since the last time, or `now`.
+  void show(StepDriver& driver, std::int64_t step, std::optional<std::int64_t> steps,
+            const CheckpointManager& checkpoints, bool now);
   /// Makes an earlier evaluation the last one.
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
@@ -75,6 +79,8 @@ class Reporter {
   std::int64_t reported_step_ = 0;
   Clock::time_point started_ = Clock::now();
   Clock::time_point reported_at_ = started_;
+  std::int64_t shown_step_ = 0;
+  std::optional<Clock::time_point> shown_at_;
 };
 
 }  // namespace tfd::train

@@ -150,6 +150,7 @@ Result<void> TrainLoop::count(const StepCount& steps) {
   if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief was restarted and began anew
   if (passed(train_.log_every, report_.reported_step())) TFD_TRY(report_.step(step_));
   report_.progress(step_, train_.steps);
+  if (role_.saves()) report_.show(driver_, step_, train_.steps, checkpoints_, false);
   return {};
 }
 
@@ -421,6 +422,7 @@ Result<void> TrainLoop::finish(const std::string& reason) {
   if (role_.has_others) TFD_TRY(settle(interrupted));
   TFD_TRY(use_averages(reason));
   TFD_TRY(save_last());
+  report_.show(driver_, step_, train_.steps, checkpoints_, true);
   if (interrupted) return driver_.end();
   if (evaluates() && evaluated_step_ != step_) TFD_TRY(evaluate());
   if (!nothing_left()) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command on a pseudo-terminal of 100 columns, stdin included, and prints what is left on the screen.
+"""Runs a command on a pseudo-terminal, stdin included, and prints what is left on the screen. It has 100 columns, or TFD_COLUMNS.
 
     terminal.py TERM COMMAND ARG…      TERM "-": unset
 
@@ -33,7 +33,7 @@ def screen(text):
 
 pid, master = pty.fork()
 if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(os.environ.get("TFD_COLUMNS", "100")), 0, 0))
     os.environ.pop("TERM", None)
     if sys.argv[1] != "-":
         os.environ["TERM"] = sys.argv[1]

@@ -37,14 +37,16 @@ Result<Ending> Session::run(std::vector<launch::TaskCommand> tasks) {
   supervised.ready_timeout = options_.ready_timeout;
   supervised.once = options_.once;
   supervised.log = Log("launch", [this, log = io_.log](LogLevel level, std::string_view, std::string_view message) {
+    keep(std::string(message.substr(0, message.find(' '))), fmt::format("{}{}", kOwnName, message));
     if (level > LogLevel::kWarning)
       log.info("{}", message);
     else if (!io_.quiet)
-      say(fmt::format("tfd-serve: {}", message));
+      say(fmt::format("{}{}", kOwnName, message));
   });
   supervised.on_output = [this](const std::string& task, std::string_view line) {
     if (line.starts_with(kOwnName)) line.remove_prefix(kOwnName.size());
     say(fmt::format("{}: {}", task, line));
+    keep(task, line);
   };
   supervised.on_ready = [this] { on_ready(); };
   supervised.on_failure = [this](Error error) { stop_with(std::move(error)); };
@@ -158,6 +160,11 @@ void Session::watch_stdout() {
     out_.flush();
     watch_stdout();
   });
+}
+
+void Session::keep(const std::string& task, std::string_view line) {
+  if (const auto kept = options_.logs.add(task, line); !kept)
+    say(fmt::format("{}{}: {}", kOwnName, task, kept.error().message));
 }
 
 void Session::say(const std::string& line) {

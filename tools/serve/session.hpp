@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "announce.hpp"
+#include "task_logs.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/launch/supervisor.hpp"
 #include "tfd/process/relay.hpp"
@@ -23,6 +24,7 @@ struct SessionOptions {
   bool print_spec = true;        // on stdout
   bool ends_with_reader = true;  // ends when stdout's reader goes, if it has one
   bool once = false;
+  TaskLogs logs = {};
   Duration ready_timeout{};
   Duration grace{};
   Duration drain{};  // time that it keeps serving after the first SIGTERM or SIGINT, at most until the goodbye
@@ -56,6 +58,7 @@ class Session {
   void stop_with(Error error);
   void watch_stdout();
   void watch_stderr();
+  void keep(const std::string& task, std::string_view line);  // in the task's log
   void say(const std::string& line);
   bool is_over() const;
 

@@ -25,6 +25,7 @@ Result<task::TaskServerOptions> server_options(const TaskProcess& wanted, cli::I
   options.task = wanted.task;
   options.bind = wanted.bind;
   options.listen_fd = launch::kListenFd;
+  options.log_file = wanted.log_file;
   options.data_root = wanted.data_root;
   options.log = io.log.for_room("runtime");
   options.native.environment = io.env;

@@ -17,6 +17,7 @@ struct TaskProcess {
   std::string devices = "1";  // a worker's devices, in the form of --devices
   bool drains = false;        // only the supervisor ends it, once it has drained
   std::string key_file = {};  // the cluster's key; empty: none
+  std::string log_file = {};  // where the supervisor keeps what it writes; empty: nowhere
   bool allow_native = false;  // clients may run plug-ins and commands
 };
 

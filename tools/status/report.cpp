@@ -8,6 +8,8 @@
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/cli/columns.hpp"
+#include "training.hpp"
 
 namespace tfd::status {
 namespace {
@@ -38,6 +40,9 @@ std::string doing(const task::TaskStatus& status) {
 
 constexpr std::array kTitles{"TASK",   "STATE", "UPTIME", "DEVICES",  "DONE", "QUEUED",  "VARIABLES", "SIZE",
                              "MEMORY", "STEP",  "GEN",    "REPLICAS", "LATE", "ADDRESS", "NOW"};
+constexpr std::size_t kAddress = 13, kNow = 14;
+constexpr std::array<std::size_t, 12> kLeftOut{kAddress, 3, 8, 2, 7, 10, 5, 6, 12, 11, 4, 9};  // the first ones first
+constexpr std::size_t kLeastNow = 18;  // columns for what a task does: "waits for closures"
 using Row = std::array<std::string, kTitles.size()>;
 
 /// How late a member of a group is in a step, in microseconds, as another one sees it: the longest.
@@ -63,8 +68,8 @@ Row row_of(const TaskReport& report, const std::vector<TaskReport>& all) {
   Row row;
   row[0] = cluster::format_task(report.task.id);
   row[1] = kStates.name(report.state);
-  row[13] = report.task.address;
-  row[14] = report.reason;
+  row[kAddress] = report.task.address;
+  row[kNow] = report.reason;
   if (!report.status) return row;
   const task::TaskStatus& status = *report.status;
   row[2] = in_seconds(status.uptime_ms);
@@ -76,7 +81,7 @@ Row row_of(const TaskReport& report, const std::vector<TaskReport>& all) {
     row[7] = rounded(status.variable_bytes);
   }
   if (status.memory_bytes > 0) row[8] = rounded(status.memory_bytes);
-  row[14] = doing(status);
+  row[kNow] = doing(status);
   if (!status.group) return row;
   row[4] = "";  // it takes no closures
   row[5] = "";
@@ -84,30 +89,69 @@ Row row_of(const TaskReport& report, const std::vector<TaskReport>& all) {
   row[10] = std::to_string(status.group->generation);
   row[11] = replicas_of(*status.group);
   if (const auto late = lateness_of(row[0], all)) row[12] = fmt::format("{:.1f} ms", static_cast<double>(*late) / 1e3);
-  row[14] = "";
+  row[kNow] = "";
   return row;
+}
+
+/// Widths of the columns that are shown, with their titles; 0: it isn't.
+std::array<std::size_t, kTitles.size()> widths_of(const std::vector<Row>& rows, std::size_t columns) {
+  std::array<std::size_t, kTitles.size()> widths{};
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    for (const Row& row : rows) widths[i] = std::max(widths[i], cli::columns_of(row[i]));
+    if (widths[i] > 0) widths[i] = std::max(widths[i], std::string_view(kTitles[i]).size());
+  }
+  const auto needed = [&] {
+    std::size_t sum = std::min(widths[kNow], kLeastNow);
+    for (std::size_t i = 0; i < kNow; ++i) sum += widths[i] > 0 ? widths[i] + 2 : 0;
+    return sum;
+  };
+  for (const std::size_t least : kLeftOut)
+    if (needed() > columns) widths[least] = 0;
+  return widths;
+}
+
+/// Words in lines of at most so many columns; a word that is longer has a line of its own.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::vector<std::string> lines{""};
+  for (const std::string& word : split(text, ' ')) {
+    std::string& line = lines.back();
+    if (line.empty())
+      line = word;
+    else if (cli::columns_of(line) + 1 + cli::columns_of(word) <= columns)
+      line += " " + word;
+    else
+      lines.push_back(word);
+  }
+  return lines;
 }
 
 }  // namespace
 
-std::string as_table(const std::vector<TaskReport>& reports) {
+std::string as_table(const std::vector<TaskReport>& reports, std::size_t columns, bool wraps) {
   std::vector<Row> rows;
   for (const TaskReport& report : reports) {
     rows.push_back(row_of(report, reports));
     for (std::string& cell : rows.back()) cell = printable(cell);
   }
-  std::array<std::size_t, kTitles.size()> widths{};
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  std::string out;
+  const auto widths = widths_of(rows, columns);
+  const auto training = find_training(reports);
+  std::string out = training ? headline(*training, columns) + "\n" : "";
   const auto append = [&](const auto& cells) {
     std::string line;
-    for (std::size_t i = 0; i < kTitles.size(); ++i)
-      if (widths[i] > 0)
-        line += fmt::format("{:<{}}  ", std::string_view(cells[i]),
-                            std::max(widths[i], std::string_view(kTitles[i]).size()));
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
+    for (std::size_t i = 0; i < kNow; ++i) {
+      if (widths[i] == 0) continue;
+      const std::string_view cell = cells[i];
+      line.append(cell).append(widths[i] + 2 - cli::columns_of(cell), ' ');
+    }
+    const std::size_t left = columns > line.size() + kLeastNow ? columns - line.size() : kLeastNow;
+    const std::string now = widths[kNow] > 0 ? cells[kNow] : "";
+    const auto lines = wraps ? wrapped(now, left) : std::vector{now};
+    const std::string indent(cli::columns_of(line), ' ');
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::string whole = (i == 0 ? line : indent) + lines[i];
+      whole.erase(whole.find_last_not_of(' ') + 1);
+      out += whole + '\n';
+    }
   };
   append(kTitles);
   for (const Row& row : rows) append(row);
@@ -126,6 +170,19 @@ nlohmann::ordered_json group_json(const TaskReport& report, const std::vector<Ta
           {"own_replicas", group.own_replicas},
           {"replicas", group.replicas},
           {"late_ms", late ? Json(static_cast<double>(*late) / 1e3) : Json()}};
+}
+
+nlohmann::ordered_json training_json(const Training& training) {
+  using Json = nlohmann::ordered_json;
+  Json metrics = Json::object();
+  for (const auto& [name, value] : training.metrics) metrics[name] = value;
+  const auto left = training.seconds_left();
+  return {{"step", training.step},
+          {"steps", training.steps ? Json(*training.steps) : Json()},
+          {"metrics", std::move(metrics)},
+          {"steps_per_second", training.steps_per_second ? Json(*training.steps_per_second) : Json()},
+          {"seconds_left", left ? Json(*left) : Json()},
+          {"checkpoint", training.checkpoint.empty() ? Json() : Json(training.checkpoint)}};
 }
 
 }  // namespace
@@ -156,11 +213,14 @@ std::string as_json(const std::vector<TaskReport>& reports) {
       one["doing_ms"] = status.doing_ms;
       one["waits_for"] = status.waits_for.empty() ? Json() : Json(status.waits_for);
       if (status.is_abandoned) one["abandoned"] = true;
+      if (!status.log.empty()) one["log"] = status.log;
       if (status.group) one["group"] = group_json(report, reports);
     }
     tasks.push_back(std::move(one));
   }
-  const Json all{{"ready", std::ranges::all_of(reports, &TaskReport::is_ready)}, {"tasks", std::move(tasks)}};
+  Json all{{"ready", std::ranges::all_of(reports, &TaskReport::is_ready)}};
+  if (const auto training = find_training(reports)) all["training"] = training_json(*training);
+  all["tasks"] = std::move(tasks);
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

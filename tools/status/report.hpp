@@ -9,9 +9,11 @@
 
 namespace tfd::status {
 
-/// Formats a table without empty columns; texts from tasks are made printable.
-std::string as_table(const std::vector<TaskReport>& reports);
-/// {"ready": …, "tasks": [{"task", "role", "address", "state", …}]} with a newline.
+/// Formats a table without empty columns, below where the training is, if there is one. Columns that don't fit into so
+/// many are left out, the least important ones first, and where `wraps` the last one is wrapped. Texts from tasks are
+/// made printable.
+std::string as_table(const std::vector<TaskReport>& reports, std::size_t columns, bool wraps);
+/// {"ready": …, "training": {…}, "tasks": [{"task", "role", "address", "state", …}]} with a newline.
 std::string as_json(const std::vector<TaskReport>& reports);
 /// "worker:1 (connection refused) and ps:0 (starting)": those that aren't ready.
 std::string missing(const std::vector<TaskReport>& reports);

@@ -43,6 +43,7 @@ class CoordinatorDriver final : public train::StepDriver {
   Result<variable::Checkpoint> export_state() override;
   Result<void> import_state(const variable::Checkpoint& state) override;
   Result<void> use_averages() override;
+  void show(const std::string& standing) override { coordinator_->show_training(standing); }
   Result<void> end() override {
     forget();
     return {};

@@ -84,6 +84,8 @@ class GroupMember {
   /// goes on. One that can't be written is reported here alone, as the chief does.
   Result<void> save_on_hosts(std::string run);
 
+  /// Has this member's status say where the training is.
+  void show(const std::string& standing) { status_.show(standing); }
   /// Tells the others why this member ends.
   void fail_all(const Error& error);
   /// Leaves in order, after the last act of all.

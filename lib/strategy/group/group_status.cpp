@@ -82,9 +82,15 @@ std::optional<std::string> GroupStatus::made(std::int64_t step, Clock::time_poin
                      Lateness::kSteps, milliseconds(found->late), milliseconds(found->step));
 }
 
+void GroupStatus::show(std::string standing) {
+  const MutexLock lock(mutex_);
+  standing_ = std::move(standing);
+}
+
 void GroupStatus::describe(task::TaskStatus& status) const {
   const MutexLock lock(mutex_);
   if (generation_ == 0) return;
+  status.training = standing_;
   task::MembershipStatus& out = status.group.emplace();
   out.step = step_;
   out.generation = generation_;

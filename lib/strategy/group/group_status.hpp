@@ -57,6 +57,8 @@ class GroupStatus {
   /// A step was made, which began then. `waited_for`: by rank, since the generation began. Returns a line about a
   /// straggler, once for each: the chief names others, and the second member the chief.
   std::optional<std::string> made(std::int64_t step, Clock::time_point began, const std::vector<Duration>& waited_for);
+  /// Where the training is, one JSON object, by the chief.
+  void show(std::string standing);
   void describe(task::TaskStatus& status) const;
 
  private:
@@ -67,6 +69,7 @@ class GroupStatus {
   step::ReplicaRange replicas_ TFD_GUARDED_BY(mutex_);
   std::int64_t step_ TFD_GUARDED_BY(mutex_) = 0;
   std::vector<Duration> waited_for_ TFD_GUARDED_BY(mutex_);  // at the end of the last step
+  std::string standing_ TFD_GUARDED_BY(mutex_);
   Lateness lateness_ TFD_GUARDED_BY(mutex_);
   std::size_t looked_at_ TFD_GUARDED_BY(mutex_) = 0;         // steps since the last look for a straggler
   std::optional<std::size_t> named_ TFD_GUARDED_BY(mutex_);  // the straggler that a line was about

@@ -78,6 +78,7 @@ class ChiefDriver final : public train::StepDriver {
     return true;
   }
   bool was_replaced() const override { return was_replaced_; }
+  void show(const std::string& standing) override { member_.show(standing); }
   Result<void> tell_news(train::StepControl& control) override {
     for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
     return {};

@@ -22,6 +22,7 @@ constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the present holder is pinged meanwhile
 constexpr Duration kGoodbye = std::chrono::seconds(3);
+constexpr Duration kShown = std::chrono::seconds(3);  // patience with an answer that nobody waits for
 
 /// Parses a number that this room, or the service, has put.
 template <class T>
@@ -214,6 +215,12 @@ Result<void> PsSession::attach() {
     }
     wait_for_chief(Deadline::after(kLook).earlier_of(deadline));
   }
+}
+
+void PsSession::show(const std::string& standing) {
+  if (servers_ == nullptr) return;
+  servers_->task(0).coordinate({task::PutKey{.key = task::kStandingKey, .value = standing}}, Deadline::after(kShown),
+                               [](const Result<task::CoordinationAnswer>&) {});
 }
 
 /// Waits until the chief may have begun. Errors are left to find_running().

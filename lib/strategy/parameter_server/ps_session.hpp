@@ -69,6 +69,9 @@ class PsSession {
   /// True once the chief has ended the training before its last step.
   bool stopped() const { return group_ ? group_->has_stopped() : stopped_; }
 
+  /// Leaves this text about the training at the first parameter server, whose status has it; doesn't wait.
+  void show(const std::string& standing);
+
   Result<void> dismiss_servers();
 
  private:

@@ -40,6 +40,7 @@ class PsDriver final : public train::StepDriver {
     return session_.stop_all();
   }
   Result<std::optional<std::int64_t>> settle(bool interrupted, const std::function<Result<void>()>& save) override;
+  void show(const std::string& standing) override { session_.show(standing); }
   Result<void> end() override;
 
  private:

@@ -33,6 +33,8 @@ class CoordinationService {
   void caller_gone(const transport::Caller& caller);
   /// Sets the epoch of the task's run; if it is another one, the former's scope ends.
   void run_is(std::uint64_t epoch);
+  /// Value of a key of the run; empty if it was never put.
+  std::string of_run(const std::string& key) const { return run_.value_of(key); }
 
  private:
   using Ticket = CoordinationState::Ticket;

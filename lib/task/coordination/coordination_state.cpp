@@ -113,6 +113,11 @@ CoordinationState::Decision CoordinationState::put(const PutKey& put, Replies& r
   return KeyState{{}, revision_};
 }
 
+std::string CoordinationState::value_of(const std::string& key) const {
+  const auto found = keys_.find(key);
+  return found == keys_.end() ? "" : found->second.value;
+}
+
 CoordinationState::Replies CoordinationState::put_own(const std::string& key, std::string value) {
   Replies replies;
   KeyState& state = keys_[key];

@@ -48,6 +48,8 @@ class CoordinationState {
   /// Ends all waiting requests with `why`.
   Replies end(const Error& why);
 
+  /// Value of a key; empty if it was never put.
+  std::string value_of(const std::string& key) const;
   /// Sets a key of the service's own.
   Replies put_own(const std::string& key, std::string value);
 

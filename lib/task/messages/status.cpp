@@ -71,6 +71,8 @@ Message encode(const TaskStatus& status) {
   out.put(status.replicas);
   out.put(status.is_abandoned);
   out.put(status.idle_ms);
+  out.put(status.training);
+  out.put(status.log);
   out.put(status.group.has_value());
   if (!status.group) return make_message(Kind::kStatus, out);
   out.put(status.group->step);
@@ -109,6 +111,8 @@ Result<TaskStatus> decode_status(const Message& message) {
   out.replicas = in.number<int>();
   out.is_abandoned = in.flag();
   out.idle_ms = in.number<std::int64_t>();
+  out.training = in.text();
+  out.log = in.text();
   if (in.flag()) out.group = take_membership(in);
   TFD_TRY(in.end("status"));
   return out;

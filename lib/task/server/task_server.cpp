@@ -306,12 +306,14 @@ class Server final : public TaskServer {
   TaskStatus starting_status() const {
     TaskStatus out = status_of_process(options_.task, started_);
     if (options_.task.job != "ps") out.replicas = options_.devices;
+    out.log = options_.log_file;
     return out;
   }
 
   TaskStatus status() const {
     TaskStatus out = starting_status();
     out.incarnation = endpoint_->incarnation();
+    out.training = coordination_.of_run(kStandingKey);
     if (worker_) {
       worker_->fill(out);
       out.closures_done += commands_->done();

@@ -34,6 +34,7 @@ struct CountingDriver final : StepDriver {
   bool are_slow = true;  // the others, at their last steps
 
   Strings calls = {};
+  std::vector<json> shown = {};
   std::int64_t step = 0;
   float w = 0;
   bool stopped = false;
@@ -48,6 +49,7 @@ struct CountingDriver final : StepDriver {
     return found.value_or(StartResult{.step = from.step});
   }
   void describe(JsonLine& start) const override { start.add("replicas", 1); }
+  void show(const std::string& standing) override { shown.push_back(json::parse(standing)); }
 
   Result<AdvanceResult> advance(StepControl& control) override {
     calls.push_back(fmt::format("advance {}", control.until()));
@@ -190,6 +192,21 @@ TEST_CASE("train loop: comes back at every boundary, logs between them, saves be
   CHECK(run.last()["reason"] == "done");
   CHECK(run.last()["metrics"] == json{{"loss", 42.0}});
   CHECK(run.last()["eval"] == json{{"x", 45.0}});
+}
+
+TEST_CASE(
+    "train loop: where it is can be seen from outside: at its beginning, and when it has saved the last checkpoint") {
+  const Directory directory;
+  Run run(R"("steps": 45, )" + saving(directory, R"(, "every": 20)"));
+  run.run_well();
+  REQUIRE(run.driver.shown.size() >= 2);
+  CHECK(run.driver.shown.front()["steps"] == 45);
+  CHECK(run.driver.shown.front()["metrics"] == json::object());  // nothing is printed yet
+  const json& last = run.driver.shown.back();
+  CHECK(last["step"] == 45);
+  CHECK(last["metrics"] == json{{"loss", 43.0}});
+  CHECK(last["checkpoint"] == directory.path() + "/step-00000045.safetensors");
+  for (const json& one : run.driver.shown) CHECK(one.value("steps_per_second", 1.0) > 0);
 }
 
 TEST_CASE("train loop: asked for a checkpoint it writes one at the step that it has come to, and goes on") {

@@ -290,6 +290,9 @@ class ClusterCoordinator {
   virtual Result<void> record_run(std::int64_t first_step) = 0;
   /// Ends that: the run is complete, or its variables will be changed other than by steps.
   virtual Result<void> forget_run() = 0;
+  /// Leaves this text about the training, one JSON object, at the first parameter server, whose status has it
+  /// (tfd-status). Doesn't wait for the answer; lost where that server is lost.
+  virtual void show_training(const std::string& standing) = 0;
   /// Tells every task to stop and waits for their answers.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };

@@ -34,6 +34,9 @@ class TaskClient;
 /// be put.
 inline constexpr const char* kEpochKey = ".epoch";
 
+/// A key of the run's: where its training is, as one JSON object, by whoever makes its steps. The task's status has it.
+inline constexpr const char* kStandingKey = "standing";
+
 /// Lifetime: the task's run, or the task's process.
 enum class CoordinationScope : std::uint8_t { kRun, kProcess };
 

@@ -130,6 +130,10 @@ class StepDriver {
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 
+  /// Called about once a second while steps are made, and when a checkpoint is saved: where the training is, as one
+  /// JSON object (tfd-status(1), "training"), for whoever asks its tasks. Doesn't block.
+  virtual void show([[maybe_unused]] const std::string& standing) {}
+
   /// Evaluates by train.evaluate, with this state, or the current variables. kCancelled: interrupted meanwhile.
   virtual Result<EvaluationResult> evaluate(const variable::Checkpoint* of) = 0;
   /// Exports the variables in checkpoint form, with their step.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/cli/columns.hpp"
+
+namespace tfd::status {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr double kLongest = 1e9;  // seconds: later is never
+
+std::optional<Training> parse_training(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) return std::nullopt;
+  Training out{.step = json["step"].get<std::int64_t>()};
+  if (json.contains("steps") && json["steps"].is_number_integer()) out.steps = json["steps"].get<std::int64_t>();
+  if (json.contains("metrics") && json["metrics"].is_object())
+    for (const auto& [name, value] : json["metrics"].items())
+      if (value.is_number()) out.metrics.emplace_back(name, value.get<double>());
+  if (json.contains("steps_per_second") && json["steps_per_second"].is_number())
+    out.steps_per_second = json["steps_per_second"].get<double>();
+  if (json.contains("checkpoint") && json["checkpoint"].is_string())
+    out.checkpoint = json["checkpoint"].get<std::string>();
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> Training::seconds_left() const {
+  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps) return std::nullopt;
+  const double seconds = static_cast<double>(*steps - step) / *steps_per_second;
+  return seconds < kLongest ? std::optional(seconds) : std::nullopt;
+}
+
+std::optional<Training> find_training(const std::vector<TaskReport>& reports) {
+  for (const TaskReport& report : reports)
+    if (report.status && !report.status->training.empty())
+      if (auto training = parse_training(report.status->training)) return training;
+  return std::nullopt;
+}
+
+std::string headline(const Training& training, std::size_t columns) {
+  std::vector<std::string> parts{training.steps ? fmt::format("step {} of {}", training.step, *training.steps)
+                                                : fmt::format("step {}", training.step)};
+  for (const auto& [name, value] : training.metrics) parts.push_back(fmt::format("{} {:.4g}", printable(name), value));
+  if (training.steps_per_second) parts.push_back(fmt::format("{:.3g} steps/s", *training.steps_per_second));
+  if (const auto left = training.seconds_left())
+    parts.push_back("ETA " + format_duration(std::chrono::seconds(std::llround(std::ceil(*left)))));
+  if (!training.checkpoint.empty()) parts.push_back("checkpoint " + printable(training.checkpoint));
+  std::string out;
+  std::size_t taken = 0;
+  for (const std::string& part : parts) {
+    const std::size_t width = cli::columns_of(part);
+    const bool fits = taken + 2 + width <= columns;
+    if (taken > 0) out += fits ? "  " : "\n";
+    taken = taken > 0 && fits ? taken + 2 + width : width;
+    out += part;
+  }
+  return out + "\n";
+}
+
+}  // namespace tfd::status

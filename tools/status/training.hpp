@@ -1,0 +1,31 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the training is that a cluster makes, as the first task says that has been told (task::kStandingKey). Thread
+// rule: pure functions.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ask.hpp"
+
+namespace tfd::status {
+
+struct Training {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> steps = {};
+  std::vector<std::pair<std::string, double>> metrics = {};  // of the last `step` event; a number each
+  std::optional<double> steps_per_second = {};
+  std::string checkpoint = {};  // path of the newest one
+  /// Seconds until the last step at this rate, where both are known.
+  std::optional<double> seconds_left() const;
+};
+
+/// The training that the tasks tell of; nullopt if none does. What isn't of the expected type is left out.
+std::optional<Training> find_training(const std::vector<TaskReport>& reports);
+/// "step 1200 of 20000  loss 0.0234  350 steps/s  ETA 0:54  checkpoint ck/step-00001000.safetensors" and a newline, in
+/// lines of at most so many columns, where each part fits.
+std::string headline(const Training& training, std::size_t columns);
+
+}  // namespace tfd::status
