@@ -23,6 +23,7 @@ Result<int> run(Asked& a, cli::Io& io) {
   const Kind* kind = TFD_TRY(find_kind(a));
   TFD_TRY(check_form(a, io));
   if (kind->make == nullptr) return print_hostlist(a, io);
+  for (const std::string& warning : resolve::nearly_known_jobs(a.jobs.value_or(""))) io.log.warning("{}", warning);
 
   const Deadline deadline = answer_deadline(a);
   resolve::ResolverEnvironment environment = resolve::make_resolver_environment(io.env, deadline, io.log);

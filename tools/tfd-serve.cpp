@@ -153,6 +153,7 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& asked, cli::Io& io) {
   if (!asked.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(asked.task), "--task"));
   if (!asked.jobs.empty()) {
     const auto counts = TFD_TRY(cli::as_usage(resolve::parse_job_counts(asked.jobs), "--jobs"));
+    for (const std::string& warning : resolve::nearly_known_jobs(asked.jobs)) io.log.warning("{}", warning);
     return resolve::resolve_local(counts, task);
   }
   resolve::InputReader input(io.in_fd);

@@ -181,6 +181,7 @@ int TFD_MAIN(tfd_status)(int argc, char** argv) {
                     {"tfd-status --task ps:0 --timeout 1s", "a Kubernetes readinessProbe of this pod's task"}},
        .group = "cluster",
        .environment = {key_variable()},
-       .run = [&](tfd::cli::Io& io) { return run(asked, io); }},
+       .run = [&](tfd::cli::Io& io) { return run(asked, io); },
+       .elsewhere = {{"--watch", "--interval DUR is the time between two refreshes"}}},
       argc, argv);
 }

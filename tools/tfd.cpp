@@ -61,6 +61,11 @@ Result<fs::path> find_tool(const std::string& name, const Environment& env) {
                   "unknown command '{}': tfd run trains, evaluates and predicts on this host, tfd coordinate "
                   "on a cluster",
                   name);
+  if (name == "init" || name == "new")
+    return fail(Code::kUsage,
+                "unknown command '{}': tfd example NAME copies an example, tfd help export says how a model becomes a "
+                "program",
+                name);
   std::vector<std::string> names{"help"};
   for (const auto& [known, path] : tools) names.push_back(known);
   return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));

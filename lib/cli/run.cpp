@@ -17,6 +17,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/stalls.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::cli {
@@ -68,7 +69,19 @@ CommandForm form_of(const Tool& tool) {
   return tool.takes_command ? CommandForm::kAfterSeparator : CommandForm::kNone;
 }
 
-Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>& words) {
+/// "unexpected argument '1'", and where the value of the switch before it is, if that has one elsewhere.
+Error unexpected(const Tool& tool, const std::string& word, const std::vector<std::string>& arguments) {
+  std::string text = fmt::format("unexpected argument '{}'", printable(word));
+  const auto at = std::ranges::find(arguments, word);
+  if (at != arguments.begin() && at != arguments.end())
+    if (const auto here = std::ranges::find(tool.elsewhere, *std::prev(at), &Elsewhere::option);
+        here != tool.elsewhere.end())
+      text += fmt::format(": {} takes no value; {}", here->option, here->where);
+  return {Code::kUsage, std::move(text), {}};
+}
+
+Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>& words,
+                                const std::vector<std::string>& arguments) {
   std::size_t next = 0;
   for (const Option& option : tool.options) {
     if (!is_positional(option)) continue;
@@ -81,7 +94,7 @@ Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>
     TFD_TRY(assign(option, option.names, std::span(words).subspan(next, count)));
     next += count;
   }
-  if (next < words.size()) return fail(Code::kUsage, "unexpected argument '{}'", words[next]);
+  if (next < words.size()) return fail(unexpected(tool, words[next], arguments));
   return {};
 }
 
@@ -149,7 +162,7 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));
 
   TFD_TRY(assign_options(table, line, io.env));
-  TFD_TRY(assign_positionals(tool, line.positionals));
+  TFD_TRY(assign_positionals(tool, line.positionals, arguments));
   if (line.separator && tool.takes_command && line.command.empty())
     return fail(Code::kUsage, "a command is missing after --");
   io.command = line.command;
@@ -166,10 +179,12 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   return static_cast<int>(TFD_TRY(tool.run(io)));
 }
 
-/// A descriptor 0, 1 or 2 that is closed would be taken by the next file or socket that is opened.
+/// A descriptor 0, 1 or 2 that is closed would be taken by the next file or socket that is opened. What is written to a
+/// stdout that was closed fails, as it would have: nobody gets it.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) (void)::open("/dev/null", O_RDWR);  // takes the lowest free one
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+      (void)::open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);  // takes the lowest free one
 }
 
 }  // namespace

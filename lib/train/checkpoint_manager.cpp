@@ -205,6 +205,13 @@ void CheckpointManager::mark_end(const std::string& reason, std::int64_t step,
 }
 
 std::string CheckpointManager::describe() const {
+  if (path_.empty() && are_saved()) {  // one may be whole, but not in the index, where the disk became full
+    std::vector<std::string> skipped;
+    const auto found = variable::load_latest_checkpoint(train_.checkpoint->directory, &skipped);
+    if (found && *found)
+      return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), (*found)->path,
+                         (*found)->step);
+  }
   if (path_.empty()) return "there is no checkpoint to continue from";
   return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), path_, path_step_);
 }

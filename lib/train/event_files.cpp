@@ -52,7 +52,7 @@ Result<void> make_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (!error) return {};
-  return fail_errno(error.value(), "cannot make " + printable(path));
+  return fail(Code::kSystem, "{}", fail_errno(error.value(), "cannot make " + printable(path)).value().message);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string name_of_lane(std::size_t lane) { return lane == 0 ? "training" : fmt
 Result<std::unique_ptr<Trace>> Trace::open(const std::string& path) {
   // O_NONBLOCK: opening a FIFO would wait for its reader.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (fd < 0) return fail_errno(errno, "cannot write " + printable(path));
+  if (fd < 0) return fail(Code::kSystem, "{}", fail_errno(errno, "cannot write " + printable(path)).value().message);
   struct stat status {};
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);

@@ -30,10 +30,19 @@ setup() {
   [[ $output == tfd\ * ]]
   run -64 bash -c 'tfd --bogus 2>&-'
   [ -z "$output" ]
-  run -0 bash -c 'tfd --version >&-'
   run -64 bash -c 'tfd --bogus <&- >&- 2>&-'
   run -0 bash -c 'tfd help <&- 2>&-'
   [[ $output == tfd:* ]]
+}
+
+@test "what is printed to a closed stdout is lost, and that is 71" {
+  run -71 bash -c 'tfd --version >&-'
+  [[ $output == "tfd: cannot write to stdout: "* ]]
+  run -71 bash -c 'tfd-resolve local --jobs worker=1 >&-'
+  run -71 bash -c 'echo "[{\"range\": 3}]" | tfd-data - >&-'
+  run -71 bash -c "tfd-run -q \"$EXAMPLES/linear/program.json\" --set train.steps=3 >&-"
+  run -71 bash -c 'tfd-serve -q --jobs worker=1 >&-'
+  run -0 bash -c 'tfd-serve -q --jobs worker=1 -- true >&-'  # which prints nothing
 }
 
 @test "errors are on stderr only, data on stdout only" {

@@ -401,7 +401,7 @@ PY
   [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
   echo '{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}}' >no-task.json
   run -65 --separate-stderr tfd-run program.json --cluster no-task.json </dev/null
-  [[ $stderr == *"task type and the task id"* ]]
+  [[ $stderr == *"which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate"* ]]
   run -0 --separate-stderr tfd-run program.json --cluster no-task.json --task ps:0 --check </dev/null
   [[ $stderr == *"ps:0 serves variables: ok"* ]]
   run -64 --separate-stderr tfd-run program.json --strategy mirorred </dev/null

@@ -29,7 +29,7 @@ configured() { # TASK PROGRAM ARGS…
   TF_CONFIG='{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' run -65 --separate-stderr tfd-run program.json --check </dev/null
   [[ $stderr == *'`ps`'* ]]
   TF_CONFIG='{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}}' run -65 --separate-stderr tfd-run program.json --check </dev/null
-  [[ $stderr == *"task type and the task id"* ]]
+  [[ $stderr == *"which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate"* ]]
   TF_CONFIG='{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 1}}' run -65 --separate-stderr tfd-run program.json --check </dev/null
   [[ $stderr == *"worker:1"* || $stderr == *"index 1"* ]] || { echo "$stderr"; false; }
 }

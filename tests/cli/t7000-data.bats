@@ -39,7 +39,7 @@ says() { # CODE COMMAND…
   run -0 tfd-data "$EXAMPLES/digits/program.json" test --take 1
   [ "$(jq -c '[.spec.image.dtype, (.elements | length)]' <<<"$output")" = '["f32",1]' ]
   run -0 tfd-data "$EXAMPLES/linear/program.json" --take 1
-  says 64 tfd-data "$EXAMPLES/digits/program.json" tets
+  says 65 tfd-data "$EXAMPLES/digits/program.json" tets
   [[ $stderr == *"no dataset 'tets', did you mean 'test'?"* ]]
   says 64 tfd-data "$EXAMPLES/digits/program.json"
   [[ $stderr == *"which of its datasets: "* ]]

@@ -50,7 +50,7 @@ Result<std::string> choose_dataset(const program::Program& program, const Reques
   if (request.dataset.empty())
     return fail(Code::kUsage, "{}: which of its datasets: {}?", file, printable(join_words(names)));
   if (program.datasets.contains(request.dataset)) return request.dataset;
-  return fail(Code::kUsage, "{}: no dataset '{}'{} (there: {})", file, printable(request.dataset),
+  return fail(Code::kInvalidArgument, "{}: no dataset '{}'{} (there: {})", file, printable(request.dataset),
               did_you_mean(request.dataset, names), printable(join_words(names)));
 }
 

@@ -15,6 +15,7 @@ Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io
   if (ways > 1)
     return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each says which tasks there are");
   if (choice.workers) return resolve::resolve_local({{"worker", static_cast<int>(*choice.workers)}}, std::nullopt);
+  for (const std::string& warning : resolve::nearly_known_jobs(choice.jobs)) io.log.warning("{}", warning);
   if (!choice.jobs.empty())
     return resolve::resolve_local(TFD_TRY(cli::as_usage(resolve::parse_job_counts(choice.jobs), "--jobs")),
                                   std::nullopt);

@@ -91,6 +91,8 @@ Result<const Kind*> find_kind(const Asked& asked) {
   if (kind == kKinds.end()) return fail(Code::kUsage, "'{}' is not a KIND", printable(asked.kind));
   for (const std::string_view option : given_options(asked)) {
     if (takes(*kind, option)) continue;
+    if (option == "ARG" && !asked.job.empty())
+      return fail(Code::kUsage, "unexpected argument '{}': repeat --job", printable(asked.arguments.front()));
     std::vector<std::string> others;
     for (const Kind& other : kKinds)
       if (takes(other, option)) others.emplace_back(other.name);

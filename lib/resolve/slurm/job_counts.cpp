@@ -34,6 +34,22 @@ Result<JobCounts> parse_job_counts(std::string_view text) {
   return jobs;
 }
 
+std::vector<std::string> nearly_known_jobs(std::string_view counts) {
+  const std::vector<std::string> known{"chief", "worker", "ps", "evaluator"};
+  std::vector<std::string> warnings;
+  for (const std::string& part : split(counts, ',')) {
+    const std::string name = part.substr(0, part.find('='));
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const auto plural = std::ranges::find_if(known, [&](const std::string& one) { return name == one + "s"; });
+    const auto near = name.size() > 4 ? find_nearest(name, known) : std::nullopt;
+    const bool is_near = near && near->size() + 1 >= name.size() && name.size() + 1 >= near->size();
+    if (plural != known.end() || is_near)
+      warnings.push_back(fmt::format("--jobs: '{}' is no job that tfd knows, did you mean '{}'?", printable(name),
+                                     plural != known.end() ? *plural : *near));
+  }
+  return warnings;
+}
+
 namespace {
 
 /// "1+2", after "het:".

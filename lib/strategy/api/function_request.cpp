@@ -84,8 +84,12 @@ Result<void> check_request(const program::Program& program, const RunRequest& re
   if (function == nullptr)
     return fail(Code::kInvalidArgument, "no function '{}'{} (there: {})", printable(request.function),
                 did_you_mean(request.function, names), printable(join_words(names)));
-  if (!request.dataset.empty() && !program.datasets.contains(request.dataset))
-    return fail(Code::kInvalidArgument, "no dataset '{}'", printable(request.dataset));
+  if (!request.dataset.empty() && !program.datasets.contains(request.dataset)) {
+    names.clear();
+    for (const auto& [name, plan] : program.datasets) names.push_back(name);
+    return fail(Code::kInvalidArgument, "no dataset '{}'{} (there: {})", printable(request.dataset),
+                did_you_mean(request.dataset, names), printable(join_words(names)));
+  }
   if (request.dataset.empty() && !request.batches && takes_arguments(*function))
     return fail(Code::kInvalidArgument, "'{}' takes arguments: it needs a dataset to take them from", request.function);
   return request.predict ? check_prediction(program, request) : Result<void>();

@@ -19,8 +19,10 @@ Result<ParameterServerStrategy> ParameterServerStrategy::make(cluster::ClusterCo
     return out;
   }
   if (!out.config_.task)
-    return fail(Code::kInvalidArgument, "with a cluster, the task type and the task id of this worker are needed{}{}",
-                out.config_.no_task_reason.empty() ? "" : ": ", out.config_.no_task_reason);
+    return fail(Code::kInvalidArgument,
+                "which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate{}{}",
+                out.config_.no_task_reason.empty() ? "" : " (",
+                out.config_.no_task_reason.empty() ? "" : out.config_.no_task_reason + ")");
   if (!spec.has_job("ps") || spec.find_job("ps")->empty())
     return fail(Code::kInvalidArgument, "the cluster spec needs to have `ps` jobs");
   TFD_TRY(cluster::validate_roles(spec, out.config_.task));

@@ -78,6 +78,15 @@ TEST_CASE("checkpoints: a training that goes on is the same run") {
   CHECK_FALSE(first.checkpoints->run().empty());
 }
 
+TEST_CASE("checkpoints: one that is whole is named where none could be recorded, and none where there is none") {
+  const Directory directory;
+  Training before(directory.path()), full(directory.path());
+  full.checkpoints = std::make_unique<CheckpointManager>(*full.program.train, true, full.options);
+  CHECK(full.checkpoints->describe() == "there is no checkpoint to continue from");
+  before.train({50});
+  CHECK(full.checkpoints->describe().find("/step-00000050.safetensors (step 50)") != std::string::npos);
+}
+
 TEST_CASE("checkpoints: without resume a directory that has some is refused, and nothing in it changes") {
   const Directory directory;
   Training(directory.path()).train({100});

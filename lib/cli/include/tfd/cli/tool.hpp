@@ -126,7 +126,8 @@ struct Example {
   std::string what;
 };
 
-/// An option of a like tool's, and where that is here: {"--steps", "it is in the program: --set train.steps=N"}.
+/// An option of a like tool's, or a switch that others give a value, and where that is here: {"--steps", "it is in the
+/// program: --set train.steps=N"}.
 struct Elsewhere {
   std::string option;
   std::string where;

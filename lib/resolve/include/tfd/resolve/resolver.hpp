@@ -23,6 +23,9 @@ using tfd::Compat;
 /// Job name -> number of tasks, in the order given: "chief=1,worker=3". kInvalidArgument says what is wrong with which.
 using JobCounts = std::vector<std::pair<std::string, int>>;
 Result<JobCounts> parse_job_counts(std::string_view text);
+/// A warning about each name in "workers=2,ps=1" that is nearly one of TensorFlow's: its plural, or off by one letter.
+/// Other names are users' own.
+std::vector<std::string> nearly_known_jobs(std::string_view counts);
 
 /// `resolver` of the result says which one it was.
 struct SimpleOptions {

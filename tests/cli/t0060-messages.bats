@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Mistakes that people make, and what each tool says then.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+  EXAMPLES=$BATS_TEST_DIRNAME/../../examples
+  cd "$BATS_TEST_TMPDIR" || return 1
+  unset TF_CONFIG TFD_LOG TFD_KEY_FILE
+}
+
+says() { # CODE MESSAGE COMMAND…
+  local code=$1 message=$2
+  shift 2
+  run -"$code" --separate-stderr timeout 60 "$@" </dev/null
+  [[ $stderr == *"$message"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "resolve: several jobs need several --job" {
+  says 64 "tfd-resolve: unexpected argument 'b=h2:1': repeat --job" tfd-resolve simple --job a=h1:1 b=h2:1
+  says 64 "simple doesn't take ARG" tfd-resolve simple b=h2:1
+}
+
+@test "resolve, serve, launch: a job that is nearly a known one is a warning; a name of one's own isn't" {
+  says 0 "--jobs: 'workers' is no job that tfd knows, did you mean 'worker'?" tfd-resolve local --jobs workers=2,ps=1
+  says 0 "'wroker' is no job that tfd knows, did you mean 'worker'?" tfd-resolve local --jobs wroker=2
+  says 0 "'evaluators' is no job" tfd-resolve local --jobs evaluators=1
+  says 0 "'workers' is no job" tfd-launch --jobs workers=1 -- true
+  for own in learner actor trainer reader pss p db master worker chief ps evaluator coworkers; do
+    run -0 --separate-stderr tfd-resolve local --jobs "$own=1"
+    [ -z "$stderr" ]
+  done
+  run -0 --separate-stderr tfd-resolve -q local --jobs workers=1
+  [ -z "$stderr" ]
+}
+
+@test "run and data: an unknown dataset is 65, with the nearest" {
+  says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-data "$EXAMPLES/digits/program.json" tset
+  says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-run "$EXAMPLES/digits/program.json" --check --predict predict --dataset tset
+}
+
+@test "run: a cluster without a task says which option names it, and what trains on the whole cluster" {
+  tfd-resolve local --jobs worker=2,ps=1 >spec.json
+  says 65 "which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate" tfd-run "$EXAMPLES/linear/program.json" --cluster spec.json
+}
+
+@test "run: files that can't be written are 71, whichever they are" {
+  says 71 "--trace: cannot write none/x: no such file or directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --trace none/x
+  says 71 "--logdir: cannot make /dev/null/x: not a directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --logdir /dev/null/x
+  says 71 "--trace: cannot write /dev/null/x: not a directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --trace /dev/null/x
+}
+
+@test "status: --watch takes no value, and says what does" {
+  tfd-resolve local --jobs worker=1 >spec.json
+  says 64 "tfd-status: unexpected argument '1': --watch takes no value; --interval DUR is the time between two refreshes" tfd-status --cluster spec.json --watch 1
+  says 64 "tfd-status: unexpected argument '1' (see" tfd-status 1
+}
+
+@test "run: an interrupted training without a cluster has no task's name" {
+  mkfifo events
+  cp -r "$EXAMPLES/linear" .
+  env --default-signal=INT timeout 60 tfd-run linear/program.json --set train.steps=100000000 --set train.log_every=100 >events 2>talk &
+  local training=$!
+  read -r -t 60 line <events
+  [[ $line == *'"start"'* || $line == *'step'* ]]
+  kill -INT "$training"
+  cat events >/dev/null &
+  wait "$training" || true
+  [[ $(cat talk) != *"local at step"* ]]
+}
+
+@test "tfd: commands of others say what there is" {
+  says 64 "unknown command 'init': tfd example NAME copies an example" tfd init
+  says 64 "tfd run trains, evaluates and predicts on this host" tfd train
+}
