@@ -380,7 +380,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
   tfd::run::Asked asked;
   return tfd::cli::run_tool(
       {.name = "tfd-run",
-       .summary = "train a program in this process, or as one worker of a distribution strategy",
+       .summary = "train, evaluate or predict with a program on this host, or as one worker of a cluster",
        .options = tfd::run::options(asked),
        .examples = {{"srun -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 program.json",
                      "a whole run: two tasks serve variables, three train"},

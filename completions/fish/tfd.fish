@@ -18,7 +18,7 @@ complete -c tfd -n __fish_use_subcommand -a example -d 'list the examples, or co
 complete -c tfd -n __fish_use_subcommand -a exec -d 'run shell commands on the workers of a cluster'
 complete -c tfd -n __fish_use_subcommand -a launch -d 'start a command once for each task of a cluster on this host'
 complete -c tfd -n __fish_use_subcommand -a resolve -d 'find the cluster that this process belongs to'
-complete -c tfd -n __fish_use_subcommand -a run -d 'train a program in this process, or as one worker of a distribution strategy'
+complete -c tfd -n __fish_use_subcommand -a run -d 'train, evaluate or predict with a program on this host, or as one worker of a cluster'
 complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a cluster that are on this host'
 complete -c tfd -n __fish_use_subcommand -a status -d 'show what every task of a cluster is doing'
 complete -c tfd -n '__fish_seen_subcommand_from help' -a 'coordinate data doctor example exec launch resolve run serve status'
