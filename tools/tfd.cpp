@@ -16,6 +16,7 @@
 #include "main.hpp"
 #include "tfd/base/descriptors.hpp"
 #include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/child.hpp"
@@ -66,7 +67,7 @@ Result<fs::path> find_tool(const std::string& name, const Environment& env) {
                 "unknown command '{}': tfd example NAME copies an example, tfd help export says how a model becomes a "
                 "program",
                 name);
-  std::vector<std::string> names{"help"};
+  std::vector<std::string> names{"help", "schema"};
   for (const auto& [known, path] : tools) names.push_back(known);
   return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));
 }
@@ -137,6 +138,7 @@ Result<std::string> overview(Io& io) {
       "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
   const auto groups = describe_tools(io.env);
   std::size_t widest = 0;
+  for (const Guide& guide : kGuides) widest = std::max(widest, guide.name.size());
   for (const auto& [group, tools] : groups)
     for (const Listed& tool : tools) widest = std::max(widest, tool.name.size());
   for (const auto& [group, tools] : groups) {
@@ -147,6 +149,7 @@ Result<std::string> overview(Io& io) {
   }
   if (groups.empty())
     text += fmt::format("\nNo tfd-* tool is installed beside {} or in PATH.\n", own_directory().string());
+  text += fmt::format("\nschemas:\n  {:<{}}  the JSON Schema of programs, cluster specs or events\n", "schema", widest);
   text += "\nguides:\n";
   for (const Guide& guide : kGuides) text += fmt::format("  {:<{}}  {}\n", guide.name, widest, guide.what);
   return text + "\nMore: tfd help COMMAND or GUIDE; man tfd\n";
@@ -187,6 +190,24 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   return become(path.string(), {path.string(), "--help"}, io);
 }
 
+/// Prints a JSON Schema, which lies beside this executable as manual_of()'s pages do.
+Result<int> schema(const std::vector<std::string>& names, Io& io) {
+  const std::vector<std::string> known{"program", "cluster", "events"};
+  if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
+  const std::string name = names.empty() ? known.front() : names.front();
+  if (std::ranges::find(known, name) == known.end())
+    return fail(Code::kUsage, "no schema '{}'{} (there: {})", printable(name), did_you_mean(name, known),
+                join_words(known));
+  const std::string file = name + ".schema.json";
+  for (const fs::path& folder : {own_prefix() / "share" / "tfd" / "schema", own_prefix() / "share" / "schema"})
+    if (const auto text = load_file((folder / file).string())) {
+      TFD_TRY(io.out.write(*text));
+      return 0;
+    }
+  return fail(Code::kFailedPrecondition, "the schema isn't at {}: tfd was installed without it",
+              (own_prefix() / "share" / "tfd" / "schema" / file).string());
+}
+
 Result<int> run(Io& io) {
   if (io.command.empty()) {
     TFD_TRY(io.err.write("tfd: a command is missing\n\n" + TFD_TRY(overview(io))));
@@ -194,6 +215,7 @@ Result<int> run(Io& io) {
   }
   const std::string name = io.command.front();
   if (name == "help") return help({io.command.begin() + 1, io.command.end()}, io);
+  if (name == "schema") return schema({io.command.begin() + 1, io.command.end()}, io);
   const fs::path path = TFD_TRY(find_tool(name, io.env));
   std::vector<std::string> argv{path.string()};
   argv.insert(argv.end(), io.command.begin() + 1, io.command.end());
@@ -209,10 +231,11 @@ int TFD_MAIN(tfd)(int argc, char** argv) {
        .summary = "run a tfd tool, or list them",
        .usage = "[OPTIONS] COMMAND [ARG…]",
        .options = {{.names = "COMMAND",
-                    .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains",
+                    .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains; schema [NAME] prints",
                     .target = &command}},
        .examples = {{"tfd help", "the tools by group, with what they are for"},
                     {"tfd help serve", "the man page of tfd-serve"},
+                    {"tfd schema program", "what a program may consist of, as a JSON Schema"},
                     {"tfd resolve local --jobs worker=2,ps=1 | tfd serve | tfd coordinate program.json",
                      "the same as with tfd-resolve, tfd-serve and tfd-coordinate"}},
        .command_is_positional = true,

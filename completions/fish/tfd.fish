@@ -21,5 +21,7 @@ complete -c tfd -n __fish_use_subcommand -a resolve -d 'find the cluster that th
 complete -c tfd -n __fish_use_subcommand -a run -d 'train, evaluate or predict with a program on this host, or as one worker of a cluster'
 complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a cluster that are on this host'
 complete -c tfd -n __fish_use_subcommand -a status -d 'show what every task of a cluster is doing'
+complete -c tfd -n __fish_use_subcommand -a schema -d 'print a JSON Schema'
+complete -c tfd -n '__fish_seen_subcommand_from schema' -a 'program cluster events'
 complete -c tfd -n '__fish_seen_subcommand_from help' -a 'coordinate data doctor example exec launch resolve run serve status'
 complete -c tfd -n '__fish_seen_subcommand_from coordinate data doctor example exec launch resolve run serve status' -a '(__tfd_of_tool)'

@@ -132,6 +132,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   Program program;
   program.directory = directory;
   program.data_root = options.data_root;
+  if (const auto node = root.find("$schema")) problems.keep(*node, {}, node->text());  // editors read it
   if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
   const auto weights = root.find("weights");
   if (weights) problems.keep(*weights, {}, weights->text());
@@ -173,8 +174,8 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
                            const ProgramOptions& options, std::string_view where) {
   if (!root.is_object()) return fail(Error(root.fail_type("an object").value()).within(where));
   Problems problems;
-  problems.check_form(
-      {}, root.expect_object({"v", "seed", "weights", "variables", "optimizer", "datasets", "functions", "train"}));
+  problems.check_form({}, root.expect_object({"$schema", "v", "seed", "weights", "variables", "optimizer", "datasets",
+                                              "functions", "train"}));
   Program program;
   if (auto version = check_version(root); version)
     program = parse_parts(root, directory, reader, options, problems);
