@@ -124,13 +124,17 @@ std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env
 /// Pages that belong to no tool: `tfd help program`.
 struct Guide {
   std::string_view name, what;
+  std::string_view page = name;  // tfd-PAGE
 };
-constexpr std::array<Guide, 5> kGuides{{
+constexpr std::array<Guide, 8> kGuides{{
     {"export", "models of JAX, Keras, TensorFlow and PyTorch as programs"},
     {"program", "the file of a program"},
     {"cluster", "the spec of a cluster"},
     {"closures", "the lines of tfd-coordinate --closures"},
     {"exit", "exit codes, and what to do"},
+    {"tensorflow", "what its names are called here", "migrate"},
+    {"torchrun", "what its options are called here", "migrate"},
+    {"accelerate", "the same of its launcher", "migrate"},
 }};
 
 Result<std::string> overview(Io& io) {
@@ -178,7 +182,9 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
   std::string name = names.front();
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
-  const bool is_guide = std::ranges::find(kGuides, name, &Guide::name) != kGuides.end();
+  const auto guide = std::ranges::find(kGuides, name, &Guide::name);
+  const bool is_guide = guide != kGuides.end();
+  if (is_guide) name = guide->page;
   if (is_guide || io.out.is_terminal()) {
     const auto manual = manual_of(name, io.env);
     if (!manual.empty() && output_of({"man", "--version"}, io.env)) return become("man", manual, io);

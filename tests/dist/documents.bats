@@ -118,3 +118,51 @@ PYTHON
   [ "$(wc -w <"$TFD_SOURCE/ARCHITECTURE.md")" -le 900 ]
   [ "$(LC_ALL=C.UTF-8 wc -L <"$TFD_SOURCE/ARCHITECTURE.md")" -le 130 ]
 }
+
+@test "tfd-migrate(7): every option and subcommand that it names is there, and every key of a program" {
+  [ -s "$TFD_BUILD/share/schema/program.schema.json" ]
+  python3 - "$TFD_SOURCE" "$TFD_BUILD" $(tools) <<'PYTHON'
+import json, pathlib, re, subprocess, sys
+source, build, tools = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]
+dumps = {tool: json.loads(subprocess.run([build / "tools" / tool, "--dump-cli"], capture_output=True, check=True).stdout) for tool in tools}
+def options(tool):
+    dump = dumps[tool]
+    return {name: one for one in [*dump["options"], *dump.get("common", [])] for name in one["names"]}
+everywhere = set().union(*(options(tool) for tool in tools))
+
+def keys(schema):
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        for child in schema.values():
+            yield from keys(child)
+    elif isinstance(schema, list):
+        for child in schema:
+            yield from keys(child)
+stated = set(keys(json.loads((build / "share/schema/program.schema.json").read_text())))
+
+page = (source / "man/tfd-migrate.7.scd").read_text()
+wrong, seen = [], 0
+for here in re.findall(r"^\t(.*)$", page.split("# EXAMPLES")[0], re.M):  # what is here; the lines above are others' names
+    for bold in re.findall(r"\*([^*]+)\*", here):
+        tool = None
+        for words in bold.split("|"):
+            for word in re.split(r"[\s=;]+", words.split(" -- ")[0] if " -- tfd-" not in words else words):
+                if word in tools:
+                    tool = word
+                elif re.match(r"--?[a-z]", word):
+                    seen += 1
+                    if word not in (options(tool) if tool else everywhere):
+                        wrong.append(f"{bold}: {tool or 'no tool'} has no option {word}")
+    for name in re.findall(r"(?<![\\\w])_([\w.\\]+)_(?!\w)", here):
+        for key in name.replace("\\", "").split("."):
+            seen += 1
+            if key not in stated and not key.isupper():
+                wrong.append(f"a program has no key {key} ({name})")
+for kind in re.findall(r"\*tfd-resolve (\w[\w-]*)\*((?:, \*[\w-]+\*)*)", page):
+    kinds = [kind[0], *re.findall(r"\*([\w-]+)\*", kind[1])]
+    said = subprocess.run([build / "tools/tfd-resolve", "--help"], capture_output=True, text=True).stdout
+    wrong += [f"tfd-resolve has no kind {one}" for one in kinds if not re.search(rf"\b{one}\b", said)]
+print("\n".join(wrong))
+sys.exit(bool(wrong) or seen < 60)
+PYTHON
+}
