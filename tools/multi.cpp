@@ -14,6 +14,7 @@ int tfd_doctor_main(int argc, char** argv);
 int tfd_example_main(int argc, char** argv);
 int tfd_exec_main(int argc, char** argv);
 int tfd_launch_main(int argc, char** argv);
+int tfd_plot_main(int argc, char** argv);
 int tfd_resolve_main(int argc, char** argv);
 int tfd_run_main(int argc, char** argv);
 int tfd_serve_main(int argc, char** argv);
@@ -25,13 +26,14 @@ struct Tool {
   std::string_view name;
   int (*main)(int, char**);
 };
-constexpr std::array<Tool, 10> kTools{{
+constexpr std::array<Tool, 11> kTools{{
     {"tfd-coordinate", tfd_coordinate_main},
     {"tfd-data", tfd_data_main},
     {"tfd-doctor", tfd_doctor_main},
     {"tfd-example", tfd_example_main},
     {"tfd-exec", tfd_exec_main},
     {"tfd-launch", tfd_launch_main},
+    {"tfd-plot", tfd_plot_main},
     {"tfd-resolve", tfd_resolve_main},
     {"tfd-run", tfd_run_main},
     {"tfd-serve", tfd_serve_main},

@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-plot: curves of events, in the terminal and as SVG.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+  command -v gnuplot >/dev/null || skip "no gnuplot"
+  cd "$BATS_TEST_TMPDIR" || return 1
+  unset TFD_LOG NO_COLOR
+  cat >a.jsonl <<'EVENTS'
+{"event":"start","program":"p.json","step":0,"steps":30}
+{"event":"step","step":10,"metrics":{"accuracy":0.5,"loss":2.0},"rates":{"steps_per_second":9}}
+{"event":"checkpoint","step":10,"path":"ck/step-10"}
+{"event":"step","step":20,"metrics":{"accuracy":0.75,"loss":"NaN"}}
+
+{"event":"step","step":30,"metrics":{"accuracy":0.875,"loss":0.5}}
+{"event":"eval","step":30,"metrics":{"accuracy":0.8,"loss":0.7},"seconds":0.1}
+{"event":"end","reason":"done","step":30,"metrics":{"loss":0.7}}
+EVENTS
+  sed 's/"loss":2.0/"loss":4.0/' a.jsonl >"it's.jsonl"
+}
+
+TERMINAL=$BATS_TEST_DIRNAME/terminal.py
+widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print widest }' <<<"$output"; }
+
+@test "plot: a chart of each metric, the loss first, of training and evaluation, 80 columns where there is no terminal" {
+  run -0 --separate-stderr tfd-plot a.jsonl
+  [ -z "$stderr" ]
+  [ "$(widest)" -le 80 ]
+  [ "$(widest)" -gt 60 ]
+  [[ $output == *loss*accuracy* ]]
+  [[ $output == *train*eval* ]]
+  loss=${output%%accuracy*}
+  [[ $loss == *" 2 "* ]]
+  [ "$(tfd-plot <a.jsonl)" = "$output" ]
+  run -0 tfd-plot --metric accuracy --height 10 a.jsonl
+  [[ $output != *loss* ]]
+  [ "${#lines[@]}" -le 11 ]
+}
+
+@test "plot: the terminal's width, without colours for TERM=dumb and NO_COLOR" {
+  for columns in 80 200; do
+    run -0 env TFD_COLUMNS="$columns" TFD_RAW=1 NO_COLOR=1 "$TERMINAL" xterm tfd-plot --metric loss a.jsonl
+    output=$(tr -d '\r' <<<"$output")
+    [ "$(widest)" -le "$columns" ]
+    [ "$(widest)" -gt $((columns - 20)) ]
+    [[ $output != *$'\e'* ]]
+  done
+  run -0 env TFD_RAW=1 "$TERMINAL" xterm tfd-plot a.jsonl
+  [[ $output == *$'\e['* ]]
+  run -0 env TFD_RAW=1 "$TERMINAL" dumb tfd-plot a.jsonl
+  [[ $output != *$'\e'* ]]
+}
+
+@test "plot: several runs are in one chart, by name, whatever that is" {
+  run -0 --separate-stderr tfd-plot --metric loss a.jsonl "it's.jsonl"
+  [[ $output == *"a.jsonl train"* ]]
+  [[ $output == *"it's.jsonl eval"* ]]
+  ln -s a.jsonl '`touch made`'
+  cp a.jsonl 'x'"\"'"'; system "touch made"'
+  run -0 tfd-plot ./*made*
+  [ ! -e made ]
+}
+
+@test "plot: what came later counts where a run went back, and workers have curves of their own" {
+  {
+    cat a.jsonl
+    echo '{"event":"start","program":"p.json","step":10,"steps":30}'
+    echo '{"event":"step","step":30,"metrics":{"loss":9.0}}'
+  } >back.jsonl
+  run -0 tfd-plot --metric loss back.jsonl
+  [[ $output == *" 9 "* ]]
+  [[ $output != *0.5* ]] || [[ $output != *" 0.5 "* ]]
+  sed 's/"event":"step",/"event":"step","task":"worker:1",/' a.jsonl >of-worker.jsonl
+  run -0 tfd-plot of-worker.jsonl a.jsonl
+  [[ $output == *"of-worker.jsonl worker:1 train"* ]]
+}
+
+@test "plot: --svg writes one picture with all charts" {
+  run -0 --separate-stderr tfd-plot --svg curves.svg --log-scale a.jsonl "it's.jsonl"
+  [ -z "$output$stderr" ]
+  python3 - <<'PYTHON'
+import xml.etree.ElementTree as tree
+root = tree.parse("curves.svg").getroot()
+assert root.tag == "{http://www.w3.org/2000/svg}svg", root.tag
+text = " ".join(one for one in root.itertext())
+assert all(word in text for word in ("loss", "accuracy", "it's.jsonl train", "step")), text
+PYTHON
+  [ "$(tfd-plot --svg - a.jsonl | head -c 5)" = "<?xml" ]
+  run -71 tfd-plot --svg /dev/full a.jsonl
+  run -65 tfd-plot --svg /nowhere/x.svg a.jsonl
+}
+
+@test "plot: a file that isn't of events, is empty, or isn't there is 65, with the line" {
+  printf '{"event":"step","step":1,"metrics":{"loss":1}}\nstep 2  loss 0.5\n' >text
+  run -65 --separate-stderr tfd-plot text
+  [ "$stderr" = "tfd-plot: text:2: not an event: must be the JSON lines that tfd-run and tfd-coordinate print ({\"event\": …})" ]
+  run -65 --separate-stderr tfd-plot a.jsonl /dev/null
+  [ "$stderr" = "tfd-plot: /dev/null: no event has a metric" ]
+  echo '{"event":"step","metrics":{"loss":1}}' >no-step
+  run -65 tfd-plot no-step
+  run -65 tfd-plot none.jsonl
+  run -65 --separate-stderr tfd-plot --metric los a.jsonl
+  [ "$stderr" = "tfd-plot: no metric 'los', did you mean 'loss'? (there: loss and accuracy)" ]
+  head -c 100000 /dev/urandom >noise
+  run -65 tfd-plot noise
+}
+
+@test "plot: neither a file nor a pipe is 64; without gnuplot it says what to install" {
+  run -64 "$TERMINAL" xterm tfd-plot
+  [[ $output == *"FILE is missing"* ]]
+  mkdir bin
+  ln -s "$(command -v tfd-plot)" bin/
+  run -78 --separate-stderr env PATH="$PWD/bin" tfd-plot a.jsonl
+  [[ $stderr == "tfd-plot: gnuplot draws, and isn't here: "* ]]
+}

@@ -1,0 +1,43 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Curves from events: the JSON lines that tfd-run and tfd-coordinate print. Thread rule: plain values.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tfd/base/error.hpp"
+
+namespace tfd::plot {
+
+/// A metric of one run, of its training or of its evaluations.
+struct Curve {
+  std::string run;
+  bool is_eval = false;
+  std::map<std::int64_t, double> points;  // by step: where a run went back to a checkpoint, the later value
+};
+/// One metric, with the curves of all runs in their order.
+struct Chart {
+  std::string metric;
+  std::vector<Curve> curves;
+};
+
+class Charts {
+ public:
+  /// Reads the events of one run. Several workers that print their own are curves of their own. kInvalidArgument says
+  /// which line is no event, or that no event has a metric.
+  Result<void> add(std::string_view text, const std::string& run);
+  /// The charts of these metrics, or of all, the loss first. kNotFound: no run has that metric, with those that are
+  /// there.
+  Result<std::vector<Chart>> of(const std::vector<std::string>& metrics) const;
+
+ private:
+  Result<bool> add_line(std::string_view line, const std::string& run);
+  void add_point(const std::string& metric, const std::string& run, bool is_eval, std::int64_t step, double value);
+
+  std::vector<Chart> charts_;  // in the order in which metrics came
+};
+
+}  // namespace tfd::plot
