@@ -69,7 +69,7 @@ wait_until() {
     tfd-run -q program.json --strategy "$strategy" --cluster spec.json --task worker:0 >/dev/null 2>err 5>&- 6>&- 7>&- 8>&- &
     COORDINATOR=$!
     wait_until status_has metrics.loss
-    kill -INT "$COORDINATOR"
+    kill -TERM "$COORDINATOR"
     ends "$COORDINATOR"
     wait "$COORDINATOR" || true
     COORDINATOR=
