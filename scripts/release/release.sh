@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# release.sh SOURCE CACHE: what can be installed without a compiler, into SOURCE/dist: a relocatable archive and wheels, with an SBOM
-# and SHA256SUMS. The same bytes from the same commit on the same Debian 12. ./dev release calls it.
+# release.sh SOURCE CACHE: what can be installed without a compiler, into SOURCE/dist: a relocatable archive, wheels, packages and an image,
+# with an SBOM and SHA256SUMS. The same bytes from the same commit on the same Debian 12, in whichever folder. ./dev release calls it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$1 cache=$2 build=$1/build-release dist=$1/dist
@@ -22,8 +22,8 @@ say "static libraries"
 "$here/archives.sh" "$archives"
 
 say "tools"
-[ -f "$build/build.ninja" ] || meson setup "$build" "$source" --prefix=/ --libdir=lib -Dtests=false -Drelocatable=true -Done_file=true \
-  >"$cache/configure.log" 2>&1 ||
+rm -rf "$build"  # pages have a date, tools a commit: not those of an earlier release. ccache has the objects
+meson setup "$build" "$source" --prefix=/ --libdir=lib -Dtests=false -Drelocatable=true -Done_file=true >"$cache/configure.log" 2>&1 ||
   { tail -n 30 "$cache/configure.log" >&2; exit 1; }
 ninja -C "$build" --quiet
 
@@ -31,6 +31,8 @@ version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys
 name=tfd-$version-linux-x86_64 tree=$dist/root/tfd-$version-linux-x86_64
 rm -rf "$dist" && mkdir -p "$tree"
 DESTDIR=$tree meson install -C "$build" --no-rebuild --quiet --tags runtime,man
+rm -rf "$tree/share/tfd/examples"  # what lies in their folders, checkpoints too: only what git knows is released
+git -C "$source" ls-files -z examples | tar -C "$source" --null -T - -cf - | tar -C "$tree/share/tfd" -xf -
 "$here/link.sh" "$build" "$archives" "$zig" "$tree/bin/tfd"
 newest=$(objdump -T "$tree/bin/tfd" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 [ "$newest" = GLIBC_2.28 ] || { say "the tools need $newest, not glibc 2.28"; exit 1; }
@@ -41,11 +43,8 @@ cp "$source"/{LICENSE,README.md,CHANGELOG.md} "$tree/share/doc/tfd"
 "$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$dist/$name.cdx.json"
 
 say "archive and wheels"
-tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$dist/root" -cf - "$name" |
-  xz -T2 -6 --block-size=32MiB >"$dist/$name.tar.xz"
 "$zig" cc -target x86_64-linux-musl -Os -static -s -o "$build/called" "$here/called.c"
-"$here/wheel.py" tools --root "$tree" --version "$version" --out "$dist" --called "$build/called"
-"$here/wheel.py" plugin --root "$tree" --version "$version" --out "$dist"
+"$here/pack.sh" "$tree" "$build/called" "$dist"
 rm -rf "$dist/root"
 (cd "$dist" && sha256sum -- * >SHA256SUMS)
 (cd "$dist" && ls -l) >&2

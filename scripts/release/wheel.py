@@ -9,6 +9,7 @@ Files go where pip puts them, so that no Python is needed at run time:
   TREE/share/**                 the environment's share: man pages, completions, examples
   TREE/share/tfd/tfd_export.py  its site-packages, too
   TREE/lib/tfd/pjrt-cpu.so      (tfdist-pjrt-cpu) the environment's lib/tfd, where tools look, beside themselves
+TFD_RELEASE_LEVEL: how hard to compress, 1 to 9.
 """
 import argparse
 import base64
@@ -36,7 +37,7 @@ class Wheel:
         self.tag = f"py3-none-{platform}"
         self.when = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
         self.records = []
-        self.zip = zipfile.ZipFile(pathlib.Path(out) / f"{self.stem}-{self.tag}.whl", "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+        self.zip = zipfile.ZipFile(pathlib.Path(out) / f"{self.stem}-{self.tag}.whl", "w", zipfile.ZIP_DEFLATED, compresslevel=int(os.environ.get("TFD_RELEASE_LEVEL", "9")))
 
     def write(self, name, data, mode):
         info = zipfile.ZipInfo(name, self.when)

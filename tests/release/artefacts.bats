@@ -3,6 +3,8 @@
 # What ./dev release leaves in dist/: the archive and the wheels, as an ordinary user installs them, in this system and in bare roots of
 # Debian 11 and 12 (where debootstrap is here, by root). Everything trains the digits.
 
+bats_require_minimum_version 1.5.0
+
 setup_file() {
   export DIST=$TFD_SOURCE/dist
   [ -e "$DIST/SHA256SUMS" ] || "$TFD_SOURCE/dev" release
@@ -29,10 +31,34 @@ trains='set -eu
   tar -xf "$ARCHIVE"
   cd tfd-*/
   objdump -T bin/tfd | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | grep -qx GLIBC_2.28
-  ! grep -aqF -e "$TFD_SOURCE" -e "${TFD_SETUP_CACHE:-$HOME/.cache}" bin/tfd
+  run ! grep -aqF -e "$TFD_SOURCE" -e "${TFD_SETUP_CACHE:-$HOME/.cache}" bin/tfd
   [ "$(find bin -type l | wc -l)" -ge 8 ]
   [ -s share/man/man1/tfd-run.1 ] && [ -s share/tfd/examples/digits/program.json ] && [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
   jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$DIST"/tfd-*.cdx.json
+}
+
+@test "release: packed at another time, in another folder, with another umask, archive and wheels have the same bytes" {
+  local name file
+  name=$(basename "$ARCHIVE" .tar.xz)
+  mkdir elsewhere again
+  (umask 002 && tar --no-same-permissions -xf "$ARCHIVE" -C elsewhere)
+  SOURCE_DATE_EPOCH=$(stat -c %Y "elsewhere/$name/bin/tfd")
+  export SOURCE_DATE_EPOCH
+  find elsewhere -exec touch -h {} +
+  python3 -m zipfile -e "$DIST"/tfdist-*.whl wheel
+  (umask 002 && "$TFD_SOURCE/scripts/release/pack.sh" "elsewhere/$name" wheel/tfdist-*.data/scripts/tfd-run again)
+  [ "$(ls again | wc -l)" = 3 ]
+  for file in again/*; do cmp "$file" "$DIST/$(basename "$file")"; done
+}
+
+@test "release: auditwheel confirms the systems that the wheels name" {
+  local wheel tag
+  python3 -m venv audit
+  audit/bin/pip install -q --require-hashes --no-deps -r "$TFD_SOURCE/tests/release/requirements.txt" || skip "auditwheel can't be fetched"
+  for wheel in "$DIST"/*.whl; do
+    tag=$(audit/bin/auditwheel show --json "$wheel" | jq -r .overall_tag)
+    [[ $wheel == *"-$tag.whl" ]] || { echo "$wheel is for $tag"; return 1; }
+  done
 }
 
 @test "release: the archive trains where it is unpacked" {
