@@ -196,6 +196,11 @@ void Supervisor::kill() {
     if (task->child) task->child->signal(SIGKILL);
 }
 
+bool Supervisor::has_process(pid_t process) const {
+  return std::any_of(tasks_.begin(), tasks_.end(),
+                     [&](const auto& task) { return task->child && task->child->pid() == process; });
+}
+
 void Supervisor::close_pipes(Task& task) {
   if (task.output) loop_.forget(task.output->fd());
   if (task.readiness) loop_.forget(task.readiness->fd());

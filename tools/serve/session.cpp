@@ -4,13 +4,14 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <vector>
 
 #include "tfd/base/text.hpp"
 #include "tfd/process/notify.hpp"
+#include "tfd/process/orphans.hpp"
 
 namespace tfd::serve {
 namespace {
@@ -26,7 +27,10 @@ Session::Session(SessionOptions options, cli::Io& io)
     : options_(std::move(options)), io_(io), out_(STDOUT_FILENO, kWholeSpec), err_(STDERR_FILENO) {}
 
 Result<Ending> Session::run(std::vector<launch::TaskCommand> tasks) {
-  signals_ = TFD_TRY(process::SignalSource::make(std::array{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}));
+  const bool is_init = ::getpid() == 1;  // in a container: processes without a parent become children of ours
+  std::vector<int> signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  if (is_init) signals.push_back(SIGCHLD);
+  signals_ = TFD_TRY(process::SignalSource::make(signals));
   loop_.watch(signals_->fd(), POLLIN, [this](short) {
     while (const auto signal = signals_->next_info()) on_signal(*signal);
   });
@@ -54,11 +58,19 @@ Result<Ending> Session::run(std::vector<launch::TaskCommand> tasks) {
   watch_stdout();
   if (auto started = supervisor_->start(); !started) stop_with(std::move(started).error());
 
-  while (!is_over()) TFD_TRY(loop_.turn());
+  while (!is_over()) {
+    TFD_TRY(loop_.turn());
+    if (is_init) reap_orphans();
+  }
   supervisor_.reset();
   err_.flush_until(Deadline::after(kLastWords));
   if (error_) return fail(std::move(*error_));
   return ending_;
+}
+
+void Session::reap_orphans() const {
+  process::reap_orphans(
+      [this](pid_t child) { return supervisor_->has_process(child) || (command_ && command_->pid() == child); });
 }
 
 bool Session::is_over() const { return supervisor_->ended() && !command_; }
@@ -107,6 +119,7 @@ Result<void> Session::start_command() {
 }
 
 void Session::on_signal(const process::SignalInfo& signal) {
+  if (signal.number == SIGCHLD) return;  // it only ends the wait for events
   const bool to_command = command_ && !stopping_;
   if (to_command && !signal.from_terminal) command_->signal(signal.number);
   if (to_command || signal.number == SIGUSR1 || signal.number == SIGUSR2) return;

@@ -61,6 +61,7 @@ class Session {
   void keep(const std::string& task, std::string_view line);  // in the task's log
   void say(const std::string& line);
   bool is_over() const;
+  void reap_orphans() const;
 
   SessionOptions options_;
   cli::Io& io_;

@@ -61,6 +61,8 @@ class Supervisor {
   /// SIGKILL for all.
   void kill();
   bool ended() const { return ended_; }
+  /// Whether this is the process of a task, not yet reaped.
+  bool has_process(pid_t process) const;
 
  private:
   struct Task;
