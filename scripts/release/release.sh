@@ -29,22 +29,17 @@ ninja -C "$build" --quiet
 
 version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
 name=tfd-$version-linux-x86_64 tree=$dist/root/tfd-$version-linux-x86_64
-rm -rf "$dist" && mkdir -p "$tree"
-DESTDIR=$tree meson install -C "$build" --no-rebuild --quiet --tags runtime,man
-rm -rf "$tree/share/tfd/examples"  # what lies in their folders, checkpoints too: only what git knows is released
-git -C "$source" ls-files -z examples | tar -C "$source" --null -T - -cf - | tar -C "$tree/share/tfd" -xf -
+rm -rf "$dist" && mkdir -p "$dist/root"
+"$here/tree.sh" "$source" "$build" "$tree" "$dist/$name.cdx.json"
 "$here/link.sh" "$build" "$archives" "$zig" "$tree/bin/tfd"
 newest=$(objdump -T "$tree/bin/tfd" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 [ "$newest" = GLIBC_2.28 ] || { say "the tools need $newest, not glibc 2.28"; exit 1; }
-plugin=$(python3 "$source/subprojects/pjrt/unpack.py" "$source/scripts/pjrt-requirements.txt" | sed -n 2p)
-mkdir -p "$tree/lib/tfd" "$tree/share/doc/tfd"
-cp "$plugin" "$tree/lib/tfd/pjrt-cpu.so" && chmod 644 "$tree/lib/tfd/pjrt-cpu.so"
-cp "$source"/{LICENSE,README.md,CHANGELOG.md} "$tree/share/doc/tfd"
-"$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$dist/$name.cdx.json"
 
-say "archive and wheels"
+say "archive, wheels, packages, image"
 "$zig" cc -target x86_64-linux-musl -Os -static -s -o "$build/called" "$here/called.c"
 "$here/pack.sh" "$tree" "$build/called" "$dist"
+"$here/packages.sh" "$tree" "$version" "$dist"
+"$here/image.sh" "$tree" "$dist/$name.oci.tar"
 rm -rf "$dist/root"
 (cd "$dist" && sha256sum -- * >SHA256SUMS)
 (cd "$dist" && ls -l) >&2

@@ -4,6 +4,7 @@
 # Debian 11 and 12 (where debootstrap is here, by root). Everything trains the digits.
 
 bats_require_minimum_version 1.5.0
+load ../cli/until
 
 setup_file() {
   export DIST=$TFD_SOURCE/dist
@@ -101,4 +102,43 @@ in_root() { chroot --userspec=somebody root /usr/bin/env -i HOME=/home/somebody 
 @test "release: Debian 12, by pip as an ordinary user" {
   root_of bookworm python3-venv
   in_root "python3 -m venv own && own/bin/pip install -q --no-index --find-links /release tfdist && PATH=\$PWD/own/bin:\$PATH && $trains"
+}
+
+@test "release: the packages are clean, install in Debian 12, train, and leave nothing" {
+  chmod 755 "$T" # lintian doesn't like to be root
+  lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$DIST"/*.deb
+  root_of bookworm ca-certificates
+  chroot root sh -c 'dpkg -i /release/*.deb' >log 2>&1 || { cat log; return 1; }
+  in_root "$trains"
+  [ -s root/usr/share/man/man1/tfd-run.1.gz ] && [ -s root/usr/share/doc/tfd/copyright ] && [ -s root/usr/share/bash-completion/completions/tfd-run ]
+  chroot root dpkg --purge tfd tfd-pjrt-cpu >/dev/null
+  [ -z "$(find root/usr -name 'tfd*' -o -name 'pjrt-cpu.so')" ]
+}
+
+@test "release: the image trains, and tfd-serve as its first process reaps and ends with its tasks" {
+  local image container mounted serving
+  image=$(echo "$DIST"/tfd-*.oci.tar)
+  [ -e "$image" ] || skip "no image was made (it needs root and buildah)"
+  in_store() { buildah --storage-driver vfs --root "$T/storage" --runroot "$T/run" "$@"; }
+  container=$(in_store from --quiet --pull-never "oci-archive:$image")
+  in_image() { in_store run --isolation chroot --volume "$T/work:/work" --workingdir /work "$container" -- "$@"; }
+  mkdir work
+  in_image tfd example digits >program
+  in_image tfd-run digits/program.json --set train.steps=300 --set train.checkpoint.dir=/work/ck >alone
+  in_image tfd-serve --jobs worker=3,ps=2 -- tfd-coordinate digits/program.json --set train.steps=300 --set train.checkpoint.dir=/work/ck-cluster >cluster
+  tail -qn 1 alone cluster | grep -c '"reason":"done"' | grep -qx 2
+  in_image tfd-doctor --json | jq -e '.checks[] | select(.name == "libcurl").state == "ok"'
+
+  # The isolation that works everywhere has no process 1 of its own: a namespace of processes, with the image as its root.
+  mounted=$(in_store mount "$container")
+  unshare --pid --fork --kill-child --mount sh -c 'mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' \
+    "$mounted" /usr/bin/tfd-serve --jobs worker=1,ps=1 --output /tmp/spec.json 3>&- &
+  serving=$!
+  until_true [ -s "$mounted/tmp/spec.json" ]
+  mapfile -t tasks < <(pgrep -P "$(pgrep -P "$serving")")
+  [ ${#tasks[@]} = 2 ]
+  kill -TERM "$(pgrep -P "$serving")"
+  wait "$serving"
+  for task in "${tasks[@]}"; do [ ! -e "/proc/$task" ]; done
+  in_store umount --all >/dev/null
 }
