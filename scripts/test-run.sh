@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs tests of a build, several at a time: test-run.sh BUILD [--case NAME] SUITE[/WHAT]…, as ./dev test calls it.
 #
+# - TFD_TEST_TOOLS: a folder of other tools, such as a release's, which cli, fault and cluster run in place of the build's.
 # - With --case only those cases of unit tests and bats files run that have this name, in which a * stands for any text.
 # A job is what has a log and a time limit of its own: a program of unit tests, the golden sets, a bats file, a fuzzer.
 # - Most tests wait for processes and sockets, so more jobs run at once than there are cores: TFD_TEST_JOBS says how many.
@@ -25,7 +26,15 @@ LOGS=$BUILD/test-logs
 TIMES=$LOGS/times.tsv
 CORES=$(nproc)
 GOLDEN=$SOURCE/tests/golden # vectors/DIR: another one
-export TFD_BUILD=$BUILD TFD_SOURCE=$SOURCE PATH=$BUILD/tools:$PATH
+export TFD_BUILD=$BUILD TFD_SOURCE=$SOURCE
+if [ -n "${TFD_TEST_TOOLS:-}" ]; then # a folder like the build's, with these tools
+  TFD_BUILD=$BUILD/other-tools
+  rm -rf "$TFD_BUILD" && mkdir "$TFD_BUILD"
+  ln -s "$BUILD"/* "$TFD_BUILD"
+  rm "$TFD_BUILD"/{other-tools,tools}
+  ln -s "$(realpath "$TFD_TEST_TOOLS")" "$TFD_BUILD/tools"
+fi
+export PATH=$TFD_BUILD/tools:$PATH
 
 say() { printf '%s\n' "$*" >&2; }
 

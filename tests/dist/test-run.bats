@@ -7,7 +7,7 @@ load common
 load ../cli/until
 
 setup() {
-  unset TFD_SANITIZED TFD_TEST_JOBS TFD_TEST_COMMAND TFD_TEST_LIMIT
+  unset TFD_SANITIZED TFD_TEST_JOBS TFD_TEST_COMMAND TFD_TEST_LIMIT TFD_TEST_TOOLS
   SOURCE=$BATS_TEST_TMPDIR/source
   BUILD=$SOURCE/build ORDER=$SOURCE/order
   mkdir -p "$SOURCE"/{scripts,tests/cli,tests/fault,tests/cluster} "$BUILD"/tests/unit/{one,two}
@@ -171,4 +171,14 @@ TEXT
   [ "$status" = 64 ]
   [ "$stderr" = "test-run.sh: no suite 'nonsense' (unit, vectors, cli, fault, dist, cluster, device, release, fuzz)" ]
   [ ! -e order ]
+}
+
+@test "test-run.sh: TFD_TEST_TOOLS are tested in place of the build's, in a folder like the build" {
+  mkdir -p "$BUILD/tools" other
+  for dir in "$BUILD/tools" other; do printf '#!/bin/sh\necho %s\n' "${dir##*/}" >"$dir/tfd-x" && chmod +x "$dir/tfd-x"; done
+  file cli/t1-a '@test "what there is" { [ "$(tfd-x) $("$TFD_BUILD/tools/tfd-x")" = "other other" ] && [ -d "$TFD_BUILD/tests/unit/one" ]; }'
+  TFD_TEST_TOOLS=other tests cli
+  [ "$output" = "2 passed, 0 failed" ]
+  tests cli
+  [ "$output" = "1 passed, 1 failed" ]
 }
