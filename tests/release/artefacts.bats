@@ -62,6 +62,17 @@ trains='set -eu
   done
 }
 
+@test "release: what the wheels' extras name is at the package index" {
+  local extra name version
+  version=$(basename "$ARCHIVE" -linux-x86_64.tar.xz)
+  python3 -m venv venv
+  venv/bin/pip download -q --no-deps --dest index packaging || skip "no package index can be reached"
+  while read -r extra name; do
+    venv/bin/pip install --dry-run --find-links "$DIST" "tfdist[$extra]==${version#tfd-}" >said || { cat said; return 1; }
+    grep -q "^Would install .*$name-[0-9]" said || { echo "$extra doesn't bring $name"; return 1; }
+  done <<<$'cuda12 jax-cuda12-pjrt\ncuda13 jax-cuda13-pjrt\ntpu libtpu\nexport jax'
+}
+
 @test "release: the archive trains where it is unpacked" {
   mkdir 'a place' && tar -xf "$ARCHIVE" -C 'a place' --strip-components=1
   PATH="$T/a place/bin:$PATH" bash -c "$trains"
