@@ -423,7 +423,7 @@ PROGRAM = {
         "v",
     ),
     "$defs": {
-        "duration": {"type": "string", "pattern": "^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d)?)+$"},
+        "duration": {"type": "string", "pattern": "^([0-9]+(\\.[0-9]+)?|([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+)$"},
         "dtype": {"enum": DTYPES + OTHER_DTYPES},
         "field_dtype": {"enum": ["string"] + DTYPES + OTHER_DTYPES},
         "shape": list_of(NATURAL, maxItems=8),
@@ -488,11 +488,11 @@ EVENTS = {
     "oneOf": [
         event(
             "start",
-            {"program": ANY_TEXT, "steps": NATURAL, "workers": NATURAL, "replicas": NATURAL},
-            "program step",
+            {"program": ANY_TEXT, "steps": NATURAL, "workers": NATURAL, "replicas": NATURAL, "follows": TEXT},
+            "program",
         ),
         event("step", {"updates": NATURAL, "metrics": METRICS, "rates": METRICS}, "step metrics rates"),
-        event("eval", {"metrics": METRICS, "seconds": NOT_NEGATIVE}, "step metrics"),
+        event("eval", {"metrics": METRICS, "seconds": NOT_NEGATIVE, "path": TEXT}, "metrics"),
         event("checkpoint", {"path": TEXT, "best": BOOL}, "step path"),
         event("worker", {"state": enum("lost back"), "reason": ANY_TEXT}, "task state step"),
         event(

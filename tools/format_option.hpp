@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tfd/cli/tool.hpp"
+#include "tfd/process/fd.hpp"
 
 namespace tfd {
 
@@ -20,8 +21,11 @@ inline cli::Option format_option(std::string& format) {
           .shown_default = "auto"};
 }
 
+/// True if stdout has lines for people: as stated, or where they read it, on a terminal or through a tfd-launch on one.
 inline bool prints_text(const std::string& format, const cli::Io& io) {
-  return format == "text" || (format != "json" && io.out.is_terminal());
+  if (format != "auto") return format == "text";
+  const std::string shown = io.env.get("TFD_TEXT_STREAM");
+  return io.out.is_terminal() || (!shown.empty() && shown == process::name_of_stream(io.out.fd()));
 }
 
 }  // namespace tfd

@@ -185,6 +185,7 @@ tool_launch::SessionOptions session_options(const Asked& asked, cli::Io& io) {
   options.group.command = io.command;
   options.group.output_directory = asked.output;
   options.group.grace = asked.grace;
+  options.group.shows_text = prints_text(asked.format, io);
   options.group.log = io.log.for_room("launch");
   return options;
 }
@@ -305,7 +306,9 @@ Result<int> run(Asked asked, cli::Io& io) {
     return fail(Code::kUsage, "--env: a command has all variables here; it is for --hosts");
   if (asked.joint.rendezvous.empty() && asked.hosts.empty() && !asked.nnodes.empty())
     return fail(Code::kUsage, "--nnodes: hosts meet at --rendezvous HOST:PORT, which is missing");
-  if (asked.output.empty() && prints_text(asked.format, io)) io.env.set("TFD_FORMAT", "text");
+  // Hosts get the value; tasks of this host are told which stream people read, whatever they do with others.
+  if (!asked.hosts.empty() || asked.format == "json")
+    io.env.set("TFD_FORMAT", prints_text(asked.format, io) ? "text" : "json");
   const auto bounds = TFD_TRY(find_bounds(asked));
   if (!asked.hosts.empty()) return run_through_ssh(asked, bounds, io);
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);

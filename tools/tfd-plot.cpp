@@ -64,7 +64,8 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   const bool reads_stdin = a.files.empty() || std::ranges::find(a.files, "-") != a.files.end();
   if (reads_stdin && ::isatty(io.in_fd) == 1)
     return fail(Code::kUsage, "FILE is missing: the events of a run, or a pipe from tfd-run");
-  const auto charts = TFD_TRY(TFD_TRY(read_charts(a, io)).of(a.metrics));
+  auto charts = TFD_TRY(TFD_TRY(read_charts(a, io)).of(a.metrics));
+  if (a.log_scale) TFD_TRY(plot::keep_positive(charts));
   plot::Drawing drawing{.is_svg = !a.svg.empty(), .columns = cli::columns_of(io.out)};
   drawing.rows = static_cast<std::size_t>(a.height);
   drawing.has_color = io.color && io.out.is_terminal();

@@ -160,7 +160,9 @@ Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
 }
 
 /// Makes the request; a dataset given as an option is added to the program.
-Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program, int in_fd) {
+/// `in_fd`: of --dataset -, which is read until `is_stopped`.
+Result<strategy::RunRequest> make_request(const Asked& a, program::Program& program, int in_fd,
+                                          const std::function<bool()>& is_stopped = {}) {
   strategy::RunRequest request{.function = a.function, .dataset = a.dataset, .combine = {.gather_axis = a.gather}};
   if (!a.reduce.empty()) request.combine.reduce = TFD_TRY(strategy::parse_reduce(a.reduce));
   if (!a.axis.empty()) request.combine.axes = TFD_TRY(parse_axes(a.axis));
@@ -169,7 +171,7 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
     request.dataset.clear();
     const program::FunctionDef* const function = program.find_function(a.function);
     if (function != nullptr)
-      request.batches = run::batches_of_lines(in_fd, TFD_TRY(run::fields_of_arguments(program, *function)));
+      request.batches = run::batches_of_lines(in_fd, TFD_TRY(run::fields_of_arguments(program, *function)), is_stopped);
   }
   if (a.dataset.starts_with('[')) {
     request.dataset = "--dataset";
@@ -183,8 +185,9 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
                          const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
-  auto request = TFD_TRY(make_request(a, program, io.in_fd));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  auto request = TFD_TRY(
+      make_request(a, program, io.in_fd, [interrupts = signals->interrupts()] { return interrupts->stopping(); }));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
@@ -206,13 +209,14 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
 
 Result<int> run_evaluation(const Asked& a, program::Program program, const function::DeviceChoice& devices,
                            cli::Io& io) {
-  const auto request = TFD_TRY(run::make_evaluation(a, program));
+  const auto evaluation = TFD_TRY(run::make_evaluation(a, program, io.in_fd));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(run_options(a, {}, devices, program, io, *signals));
   TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
-  const auto summary = TFD_TRY(strategy::evaluate_once(program, request, with));
-  return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
+  const auto summary = strategy::evaluate_once(program, evaluation.request, with);
+  if (!summary) return fail(evaluation.named(summary.error()));
+  return summary->reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
 strategy::StepMode step_mode(const Asked& a) {
@@ -337,6 +341,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (a.common.check) {
     TFD_TRY(training::check_memory(program, config, io));
     TFD_TRY(training::check_custom_calls(program, "tfd-run", io));
+    if (!a.evaluate.empty()) TFD_TRY(run::make_evaluation(a, program, io.in_fd));
     if (!a.function.empty()) TFD_TRY(strategy::check_request(program, TFD_TRY(make_request(a, program, io.in_fd))));
     warn_of_lost_updates(a, program, *runner, io);
     TFD_TRY(print_description(a, program, devices, io));

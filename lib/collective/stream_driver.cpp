@@ -415,7 +415,7 @@ Error StreamCommunicator::end_with(Error error, Duration linger) {
         const std::size_t of_head = std::min(*sent, head.size());
         peer->head_at += of_head;
         peer->body = peer->body.subspan(*sent - of_head);
-        if (*sent == 0) break;
+        if (*sent == 0 && peer->has_unsent()) break;
       }
       if (was_told[at] && !peer->has_unsent()) ::shutdown(peer->stream->fd(), SHUT_WR);
       // What still comes is thrown away: closing a socket with unread bytes would take the peer the reason.

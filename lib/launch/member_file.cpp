@@ -28,7 +28,7 @@ MemberState load_member_state(const std::string& path) {
   const char* at = text->c_str() + kMember.size();
   while (is_space(*at)) ++at;
   std::int64_t step = 0;
-  if (std::from_chars(at, text->c_str() + text->size(), step).ec == std::errc()) out.step = step;
+  if (std::from_chars(at, text->c_str() + text->size(), step).ec == std::errc() && step >= 0) out.step = step;
   return out;
 }
 

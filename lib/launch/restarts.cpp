@@ -18,6 +18,7 @@ bool Restarts::is_preemption(const process::ExitStatus& status) {
 std::optional<Duration> Restarts::on_failure(Clock::time_point now, bool counts, const std::string& task,
                                              std::optional<std::int64_t> step) {
   while (!failures_.empty() && now - failures_.front() >= kWindow) failures_.pop_front();
+  if (failures_.empty()) died_in_it_.clear();
   if (counts) {
     failures_.push_back(now);
     if (step_ != step) died_in_it_.clear();
@@ -39,7 +40,8 @@ std::string Restarts::too_many() const {
     std::vector<std::string> names;
     for (const std::string& name : died_in_it_)
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    return fmt::format("{} died three times in step {}", join_words(names), *step_);
+    return names.size() == 1 ? fmt::format("{} died three times in step {}", names.front(), *step_)
+                             : fmt::format("{} died in step {}, three times in all", join_words(names), *step_);
   }
   return fmt::format("{} in {} {} too many (--max-failures {})",
                      counted(static_cast<std::uint64_t>(count()), "failure"), format_duration(kWindow),

@@ -97,6 +97,8 @@ Result<void> TaskGroup::start_task(Task& task) {
   }
   child.stdout_fd = ends.out.get();
   child.stderr_fd = ends.err.get();
+  if (options_.shows_text && options_.output_directory.empty())
+    child.environment.set("TFD_TEXT_STREAM", process::name_of_stream(ends.out.get()));
   files_.clear(task.member.id);
   files_.clear_standing(task.member.id);
   if (task.member.has_rank) {

@@ -47,6 +47,11 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 
+std::string name_of_stream(int fd) {
+  struct stat about {};
+  return ::fstat(fd, &about) == 0 ? fmt::format("{}:{}", about.st_dev, about.st_ino) : "";
+}
+
 bool is_data_source(int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return false;

@@ -78,6 +78,30 @@ lines() { # [FILTER]
   run ! read -r -t 5 line <&8
 }
 
+@test "evaluate: who waits for an example of stdin ends by a signal at once" {
+  trained
+  mkfifo silent
+  exec 7<>silent
+  tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - --grace 60s <&7 2>talk &
+  local pid=$!
+  until grep -q 'weights from' talk; do sleep 0.05; done
+  kill -TERM "$pid"
+  timeout 20 tail --pid="$pid" -f /dev/null
+  local status=0
+  wait "$pid" || status=$?
+  [ "$status" = 75 ]
+  run ! grep 'grace period' talk
+}
+
+@test "evaluate: --check looks at what --evaluate asks for" {
+  run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate=nosuch --check </dev/null
+  [[ $stderr == *"no function 'nosuch'"* ]]
+  run -0 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate --check </dev/null
+  run -64 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --dataset test --events seen </dev/null
+  [[ $stderr == *'--events: only trainings and evaluations have events, not --predict'* ]]
+  [ ! -e seen ]
+}
+
 @test "evaluate: a bad line of stdin is named by its number, and what came before it is answered" {
   trained
   { lines | head -2; echo '{"image": [1, 2]}'; } >examples
@@ -95,11 +119,14 @@ lines() { # [FILTER]
 @test "evaluate: an evaluation of stdin answers at the end" {
   trained
   lines >examples  # 355: five batches of 64, and 35
-  run -0 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate --checkpoint ck --dataset - <examples
+  run -0 --separate-stderr timeout 60 bash -c 'tfd-run "$1" --evaluate --checkpoint ck --dataset - < <(cat examples)' - "$PROGRAM"
   jq -e --argjson trained "$trained" '.event == "eval" and .metrics == $trained' <<<"$output"
   { head -63 examples; echo '{"image": 3, "label": 1}'; } >wrong
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate --checkpoint ck --dataset - <wrong
-  [[ $stderr == *':64: image: '* ]]
+  [[ $stderr == *'stdin:64: image: '* ]]
+  # From where stdin stands, whatever it is.
+  run -0 --separate-stderr timeout 60 bash -c '{ read -r line; tfd-run "$1" --evaluate --checkpoint ck --dataset -; } < <(echo; cat examples)' - "$PROGRAM"
+  jq -e --argjson trained "$trained" '.metrics == $trained' <<<"$output"
   run -64 --separate-stderr timeout 60 tfd-run "$PROGRAM" --function predict --checkpoint ck --dataset - <examples
   [[ $stderr == *'--dataset - is for --predict and --evaluate'* ]]
 }

@@ -31,6 +31,7 @@ Result<bool> Charts::add_line(std::string_view line, const std::string& run) {
                 "not an event: must be the JSON lines that tfd-run and tfd-coordinate print ({{\"event\": …}})");
   const auto event = json["event"].get<std::string>();
   if ((event != "step" && event != "eval") || !json.contains("metrics")) return false;
+  if (event == "eval" && !json.contains("step")) return false;  // of initial values
   if (!json.contains("step") || !json["step"].is_number_integer() || !json["metrics"].is_object())
     return fail(Code::kInvalidArgument, "not a {} event: 'step' must be a number and 'metrics' an object", event);
   const bool is_of_task = json.contains("task") && json["task"].is_string() && json["task"] != "local";
@@ -42,6 +43,16 @@ Result<bool> Charts::add_line(std::string_view line, const std::string& run) {
     has_points = true;
   }
   return has_points;
+}
+
+Result<void> keep_positive(std::vector<Chart>& charts) {
+  for (Chart& chart : charts) {
+    for (Curve& curve : chart.curves) std::erase_if(curve.points, [](const auto& point) { return point.second <= 0; });
+    std::erase_if(chart.curves, [](const Curve& curve) { return curve.points.empty(); });
+  }
+  std::erase_if(charts, [](const Chart& chart) { return chart.curves.empty(); });
+  if (charts.empty()) return fail(Code::kInvalidArgument, "--log-scale: no value is above 0");
+  return {};
 }
 
 void Charts::add_point(const std::string& metric, const std::string& run, bool is_eval, std::int64_t step,

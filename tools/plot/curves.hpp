@@ -24,6 +24,9 @@ struct Chart {
   std::vector<Curve> curves;
 };
 
+/// Leaves out what a logarithmic scale can't show. kInvalidArgument: that is all.
+Result<void> keep_positive(std::vector<Chart>& charts);
+
 class Charts {
  public:
   /// Reads the events of one run. Several workers that print their own are curves of their own. kInvalidArgument says

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 
 #include "run/stdin_examples.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/strategy/function_run.hpp"
 
 namespace tfd::run {
 namespace {
@@ -49,8 +55,9 @@ Result<void> check_fields(const program::FunctionDef& function, const data::Elem
   return {};
 }
 
-/// Puts the dataset that is asked for in the place of the function's own.
-Result<void> replace_dataset(const Asked& a, const program::FunctionDef& function, program::Program& program) {
+/// Puts the dataset that is asked for in the place of the function's own; `lines`: the path of what stdin had.
+Result<void> replace_dataset(const Asked& a, const program::FunctionDef& function, program::Program& program,
+                             const std::string& lines) {
   const auto reads = [](const program::InputBinding& input) { return input.kind == program::InputKind::kDataset; };
   const auto input = std::ranges::find_if(function.inputs, reads);
   if (a.dataset.empty() || input == function.inputs.end()) return {};
@@ -69,7 +76,7 @@ Result<void> replace_dataset(const Asked& a, const program::FunctionDef& functio
   } else {
     std::error_code error;  // ignored: paths then stay relative
     const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
-    const std::string pipeline = a.dataset == "-" ? pipeline_of_stdin(program, function, own) : a.dataset;
+    const std::string pipeline = a.dataset == "-" ? pipeline_of_lines(lines, program, function, own) : a.dataset;
     TFD_TRY(program::set_dataset(program, own, pipeline, here.string()), "--dataset");
   }
   if (program.endless_datasets.contains(own))
@@ -77,15 +84,42 @@ Result<void> replace_dataset(const Asked& a, const program::FunctionDef& functio
   return check_fields(function, before, program.dataset_specs.at(own));
 }
 
+/// A file in memory with all that comes, which a dataset reads as often as it must, whatever stdin is.
+Result<process::Fd> copy_of(int in_fd) {
+  process::Fd copy(::memfd_create("stdin", MFD_CLOEXEC));
+  if (!copy) return fail_errno(errno, "cannot make a file in memory");
+  std::array<char, std::size_t{64} << 10> buffer{};
+  for (;;) {
+    const ssize_t got = ::read(in_fd, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail_errno(errno, "cannot read stdin");
+    if (got == 0) return copy;
+    TFD_TRY(cli::Output(copy.get()).write({buffer.data(), static_cast<std::size_t>(got)}));
+  }
+}
+
+std::string path_of(const process::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+
 }  // namespace
 
-Result<strategy::EvaluationRequest> make_evaluation(const Asked& a, program::Program& program) {
-  strategy::EvaluationRequest request{.function = TFD_TRY(function_of(a, program)), .untrained = a.untrained};
+Error Evaluation::named(Error error) const {
+  if (!lines) return error;
+  const std::string path = path_of(lines);
+  if (const auto at = error.message.find(path); at != std::string::npos)
+    error.message.replace(at, path.size(), "stdin");
+  return error;
+}
+
+Result<Evaluation> make_evaluation(const Asked& a, program::Program& program, int in_fd) {
+  Evaluation out{.request = {.function = TFD_TRY(function_of(a, program)), .untrained = a.untrained}, .lines = {}};
   const auto& stated = program.train ? program.train->evaluate : std::nullopt;
-  if (stated && stated->function == request.function && a.dataset.empty()) request.steps = stated->steps;
-  if (const program::FunctionDef* const function = program.find_function(request.function))
-    TFD_TRY(replace_dataset(a, *function, program));
-  return request;
+  if (stated && stated->function == out.request.function && a.dataset.empty()) out.request.steps = stated->steps;
+  const program::FunctionDef* const function = program.find_function(out.request.function);
+  if (function == nullptr) TFD_TRY(strategy::check_request(program, {.function = out.request.function}));
+  TFD_TRY(program::check_evaluation(program, *function, a.dataset.empty() ? out.request.steps : 1), program.path);
+  if (a.dataset == "-") out.lines = TFD_TRY(copy_of(in_fd));
+  TFD_TRY(replace_dataset(a, *function, program, a.dataset == "-" ? path_of(out.lines) : ""));
+  return out;
 }
 
 }  // namespace tfd::run

@@ -264,6 +264,9 @@ Result<void> check_options(const Asked& a) {
                 a.explain           ? "--explain"
                 : a.names_cluster() ? "--cluster, --jobs or --task"
                                     : "--strategy " + a.strategy);
+  if (!a.function.empty() && !a.common.events.empty())
+    return fail(Code::kUsage, "--events: only trainings and evaluations have events, not {}",
+                a.predict.empty() ? "--function" : "--predict");
   if (a.dataset == "-" && a.evaluate.empty() && a.predict.empty())
     return fail(Code::kUsage, "--dataset - is for --predict and --evaluate");
   if (a.dataset == "-" && (a.names_cluster() || a.has_group()))

@@ -12,6 +12,7 @@ namespace tfd::run {
 namespace {
 
 constexpr std::size_t kMostRows = 1024;
+constexpr Duration kLook = std::chrono::milliseconds(200);
 
 /// The row of a batch: without its first dimension.
 Result<data::FieldSpec> row_of(const std::string& name, const tensor::TensorSpec& batch) {
@@ -31,7 +32,7 @@ tensor::Tensor batch_of(const std::vector<tensor::Tensor>& rows) {
   return out;
 }
 
-/// As some dataset of the program has it in its batches; nullptr: none does.
+/// The field of some dataset of the program, as its batches have it; nullptr: none does.
 const data::FieldSpec* field_in_datasets(const program::Program& program, const std::string& name) {
   for (const auto& [dataset, spec] : program.dataset_specs)
     for (const data::FieldSpec& field : spec)
@@ -41,13 +42,14 @@ const data::FieldSpec* field_in_datasets(const program::Program& program, const 
 
 class Lines final : public data::Iterator {
  public:
-  Lines(int fd, const data::ElementSpec& fields) : input_(fd), fields_(fields) {}
+  Lines(int fd, const data::ElementSpec& fields, std::function<bool()> is_stopped)
+      : input_(fd), fields_(fields), is_stopped_(std::move(is_stopped)) {}
 
   Result<std::optional<data::Element>> next() override {
     std::vector<std::vector<tensor::Tensor>> columns(fields_.size());
     std::size_t rows = 0;
     for (; rows < kMostRows && !has_ended_; ++rows) {
-      auto line = next_line(rows == 0 ? Deadline::never() : Deadline::after(Duration::zero()));
+      auto line = rows == 0 ? wait_for_line() : next_line(Deadline::after(Duration::zero()));
       if (!line && line.error().code == Code::kDeadlineExceeded) break;
       if (!TFD_TRY(line)) {
         has_ended_ = true;
@@ -62,6 +64,15 @@ class Lines final : public data::Iterator {
   }
 
  private:
+  /// The first line of a batch, for which it looks as long as nobody stops it.
+  Result<std::optional<std::string>> wait_for_line() {
+    for (;;) {
+      auto line = next_line(Deadline::after(kLook));
+      if (line || line.error().code != Code::kDeadlineExceeded) return line;
+      if (is_stopped_ && is_stopped_()) return fail(Code::kCancelled, "interrupted");
+    }
+  }
+
   /// The next line that isn't empty.
   Result<std::optional<std::string>> next_line(Deadline deadline) {
     for (;;) {
@@ -95,18 +106,20 @@ class Lines final : public data::Iterator {
 
   resolve::InputReader input_;
   const data::ElementSpec& fields_;  // the dataset's
+  std::function<bool()> is_stopped_;
   std::int64_t line_number_ = 0;
   bool has_ended_ = false;
 };
 
 class LinesDataset final : public data::Dataset {
  public:
-  LinesDataset(int fd, data::ElementSpec fields) : fd_(fd), fields_(std::move(fields)), batches_(fields_) {
+  LinesDataset(int fd, data::ElementSpec fields, std::function<bool()> is_stopped)
+      : fd_(fd), fields_(std::move(fields)), batches_(fields_), is_stopped_(std::move(is_stopped)) {
     for (data::FieldSpec& field : batches_) field.shape.insert(field.shape.begin(), -1);
   }
   const data::ElementSpec& spec() const override { return batches_; }
   Result<std::unique_ptr<data::Iterator>> iterate(const data::Order&) const override {
-    return std::make_unique<Lines>(fd_, fields_);
+    return std::make_unique<Lines>(fd_, fields_, is_stopped_);
   }
   std::optional<std::int64_t> cardinality() const override { return std::nullopt; }
 
@@ -114,6 +127,7 @@ class LinesDataset final : public data::Dataset {
   int fd_;
   data::ElementSpec fields_;   // of an example
   data::ElementSpec batches_;  // of a batch
+  std::function<bool()> is_stopped_;
 };
 
 /// The most rows that its modules take.
@@ -153,12 +167,13 @@ Result<data::ElementSpec> fields_of_arguments(const program::Program& program, c
   return out;
 }
 
-std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields) {
-  return std::make_shared<LinesDataset>(fd, std::move(fields));
+std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields,
+                                                      std::function<bool()> is_stopped) {
+  return std::make_shared<LinesDataset>(fd, std::move(fields), std::move(is_stopped));
 }
 
-std::string pipeline_of_stdin(const program::Program& program, const program::FunctionDef& function,
-                              const std::string& dataset) {
+std::string pipeline_of_lines(const std::string& path, const program::Program& program,
+                              const program::FunctionDef& function, const std::string& dataset) {
   nlohmann::ordered_json fields;
   for (const data::FieldSpec& field : program.dataset_specs.at(dataset)) {
     const bool is_read = std::ranges::any_of(function.inputs, [&](const program::InputBinding& input) {
@@ -169,7 +184,7 @@ std::string pipeline_of_stdin(const program::Program& program, const program::Fu
     if (field.shape.size() > 1 && !field.is_text)
       fields[field.name]["shape"] = std::vector<std::int64_t>(field.shape.begin() + 1, field.shape.end());
   }
-  const nlohmann::ordered_json pipeline{{{"jsonl", {{"path", "/dev/stdin"}, {"fields", fields}}}},
+  const nlohmann::ordered_json pipeline{{{"jsonl", {{"path", path}, {"fields", fields}}}},
                                         {{"batch", {{"size", largest_batch(function, dataset)}}}}};
   return pipeline.dump();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `tfd-run --dataset -`: examples that come as lines of JSON, {"FIELD": value, …}. Thread rule: one thread.
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,11 +16,12 @@ namespace tfd::run {
 Result<data::ElementSpec> fields_of_arguments(const program::Program& program, const program::FunctionDef& function);
 
 /// A dataset of what `fd` has, in batches of the lines that wait, one at least: who answers each batch keeps no line
-/// waiting. It is read once. Its errors name the line.
-std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields);
+/// waiting. It is read once. Its errors name the line; kCancelled: `is_stopped`, which is asked while none comes.
+std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields,
+                                                      std::function<bool()> is_stopped);
 
-/// A pipeline that reads the whole of stdin as the function's dataset, in batches as large as its modules take.
-std::string pipeline_of_stdin(const program::Program& program, const program::FunctionDef& function,
-                              const std::string& dataset);
+/// A pipeline that reads `path` as the function's dataset, in batches as large as its modules take.
+std::string pipeline_of_lines(const std::string& path, const program::Program& program,
+                              const program::FunctionDef& function, const std::string& dataset);
 
 }  // namespace tfd::run

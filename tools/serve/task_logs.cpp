@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -12,7 +13,9 @@
 namespace tfd::serve {
 
 std::string log_path(const std::string& directory, const cluster::TaskId& task) {
-  return fmt::format("{}/{}-{}.log", directory, task.job, task.index);
+  std::string job = task.job;
+  std::ranges::replace(job, '/', '_');  // a file of this directory
+  return fmt::format("{}/{}-{}.log", directory, job, task.index);
 }
 
 Result<void> TaskLogs::open(const std::string& path, const cluster::TaskId& task) {

@@ -2,6 +2,7 @@
 #include "logs.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -65,7 +66,10 @@ Result<cli::ExitCode> print_log(Tasks& tasks, Duration patience, bool follows, c
   if (report.status->host != host_name())
     return fail(Code::kUnavailable, "the log of {} is on {}: {}", name, printable(report.status->host),
                 printable(path));
-  const process::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const process::Fd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat about {};
+  if (file && ::fstat(file.get(), &about) == 0 && !S_ISREG(about.st_mode))
+    return fail(Code::kInvalidArgument, "the log of {}: {} is not a regular file", name, printable(path));
   if (!file) return fail_errno(errno, fmt::format("the log of {}: cannot open {}", name, printable(path)));
   TFD_TRY(follows ? follow(tasks, patience, file.get(), path, io) : pass_on(file.get(), path, io));
   return cli::ExitCode::kDone;

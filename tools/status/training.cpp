@@ -18,6 +18,7 @@ std::optional<Training> parse_training(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) return std::nullopt;
   Training out{.step = json["step"].get<std::int64_t>()};
+  if (out.step < 0) return std::nullopt;
   if (json.contains("steps") && json["steps"].is_number_integer()) out.steps = json["steps"].get<std::int64_t>();
   if (json.contains("metrics") && json["metrics"].is_object())
     for (const auto& [name, value] : json["metrics"].items())

@@ -12,7 +12,8 @@ namespace tfd::training {
 Result<std::shared_ptr<Events>> Events::open(const std::string& format, const std::string& file, cli::Io& io) {
   std::shared_ptr<Events> out(new Events(io));
   if (prints_text(format, io)) {
-    const bool is_launched = io.env.has("TFD_TASK");  // by a tfd-launch, which names the tasks and shows stderr, too
+    const bool is_launched = io.env.has("TFD_TASK") &&
+                             !io.out.is_terminal();  // by a tfd-launch, which names the tasks and shows stderr, too
     const bool is_stderr_read = !io.quiet && (is_launched || io.err.is_terminal());
     out->text_.emplace(train::EventText::Options{.names_tasks = !is_launched, .says_news = !is_stderr_read});
   }

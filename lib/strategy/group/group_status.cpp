@@ -58,6 +58,7 @@ void GroupStatus::enter(std::uint64_t generation, const std::vector<std::string>
   rank_ = rank;
   replicas_ = replicas;
   step_ = step;
+  if (rank != 0) standing_.clear();  // the chief's
   waited_for_.assign(names.size(), Duration::zero());
   lateness_ = Lateness(names.size());
   looked_at_ = 0;

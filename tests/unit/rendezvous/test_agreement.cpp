@@ -280,7 +280,7 @@ TEST_CASE("agreement: the third failure in a row in one step ends all, whatever 
     for (const LauncherId launcher : {LauncherId{0}, LauncherId{1}}) agreement.report(launcher, idle(generation), now);
     agreement.tick(now += 5s);
   }
-  const std::string last = "worker:0 failed; worker:0 and worker:1 died three times in step 412";
+  const std::string last = "worker:0 failed; worker:0 and worker:1 died in step 412, three times in all";
   CHECK(said(agreement) == fmt::format("0 halt {0}; 1 halt {0}", last));
 }
 

@@ -51,6 +51,7 @@ struct Standings {
 struct TaskGroupOptions {
   std::vector<std::string> command;
   std::string output_directory = {};               // its files get the tasks' output, instead of the relay
+  bool shows_text = false;                         // people read the relay's stdout: tasks are told (TFD_TEXT_STREAM)
   Duration stop_grace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL, where another task failed
   Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
   std::optional<int> max_failures = {};            // so often failures are made good; none: one ends the group

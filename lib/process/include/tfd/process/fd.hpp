@@ -38,6 +38,8 @@ bool is_data_source(int fd);
 /// True if the reader of `fd` is gone: POLLERR on a pipe, POLLHUP on a socket. False for files and terminals. Never
 /// blocks.
 bool reader_is_gone(int fd);
+/// "DEVICE:INODE", by which a process knows that a descriptor is the same stream; empty for a closed one.
+std::string name_of_stream(int fd);
 /// A pipe or a socket: something whose reader can go.
 bool has_reader(int fd);
 

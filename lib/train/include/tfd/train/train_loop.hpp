@@ -130,7 +130,7 @@ class StepDriver {
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 
-  /// Called about once a second while steps are made, and when a checkpoint is saved: where the training is, as one
+  /// Called about once a second while steps are made, and at the end: where the training is, as one
   /// JSON object (tfd-status(1), "training"), for whoever asks its tasks. Doesn't block.
   virtual void show([[maybe_unused]] const std::string& standing) {}
 
