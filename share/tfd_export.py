@@ -7,6 +7,8 @@
     ...                                                   # $ tfd-run digits/program.json --set train.checkpoint.dir=ck
     params = tfd_export.load_into(params, "ck")
 
+Without writing Python: python -m tfd_export model.keras --data train.npz, see --help.
+
 It writes what tfd-program(5) describes: program.json, one StableHLO module (text) per function, for any batch size, and the initial weights. One file
 that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
 """
@@ -18,7 +20,14 @@ import pathlib
 import re
 import struct
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    if __name__ != "__main__":
+        raise
+    import sys
+    print("tfd_export: NumPy is missing, as is what to export from: pip install keras jax, for example", file=sys.stderr)
+    raise SystemExit(78) from None
 
 # ---------------------------------------------------------------------------------------------------- safetensors
 
@@ -811,9 +820,10 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     if seeds not in ("state", "rng"):
         raise ValueError(f"keras: seeds is {seeds!r}, but has to be 'state' or 'rng'")
     stated = optimizer if isinstance(optimizer, dict) else None
-    if loss is not None or metrics is not None or optimizer is not None:
+    compiled = getattr(model, "compiled", False)
+    if loss is not None or metrics is not None or (optimizer is not None and not (stated and compiled)):
         model.compile("sgd" if stated else optimizer or "sgd", loss, metrics=metrics)
-    if not getattr(model, "compiled", False):
+    elif not compiled:
         raise ValueError("keras: the model isn't compiled: give its loss, or call model.compile() before")
     if type(model).train_step is not k.Model.train_step:
         raise ValueError(f"keras: {type(model).__name__} has a train_step() of its own, which can't be exported: override compute_loss() instead")
@@ -1580,3 +1590,345 @@ def _constants(environment):
         yield
     finally:
         environment.t2j_iso = own
+
+
+# ---------------------------------------------------------------------------------------------------- python -m tfd_export
+
+_MANUAL = """
+MODEL is a file that Keras saved (model.keras), or FILE.py:NAME: a Keras model or a torch module of that file, or a function that makes
+one. DATA is one FILE.npz with the arrays x and y, and perhaps sample_weight; one FILE.csv; or FIELD=FILE.npy for each array. Of several
+inputs the arrays are x/NAME and so on, or have the names of the model's inputs.
+
+examples:
+  python -m tfd_export model.keras --data train.npz --test test.npz --epochs 5
+  python -m tfd_export model.keras --loss mse --optimizer adam --data houses.csv --label price
+  python -m tfd_export net.py:Net --state-dict net.pt --loss cross_entropy --metric accuracy --data train.npz
+  tfd-run model/program.json --set train.checkpoint.dir=ck
+  python -m tfd_export model.keras --load ck --to trained.keras
+
+Exit codes: 64 for what is wrong with the options, 65 for what is wrong with the model or the data, 78 where a framework is missing.
+"""
+
+
+class _Refused(Exception):
+    """What ends the command: a line for stderr, and the exit code."""
+
+    def __init__(self, message, code=65):
+        super().__init__(message)
+        self.code = code
+
+
+def _parser():
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message):
+            raise _Refused(f"{message}; see --help", 64)
+
+    parser = Parser("python -m tfd_export", description="Exports a model as a program that tfd-run and tfd-coordinate train: tfd-export(1).",
+                    epilog=_MANUAL, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = parser.add_argument
+    add("model", metavar="MODEL")
+    add("--data", nargs="+", metavar="DATA", help="what to train with")
+    add("--test", nargs="+", metavar="DATA", help="what to evaluate with (default: no evaluation)")
+    add("--label", metavar="COLUMN", help="column of a .csv that is y, by its name or number (default: the last one)")
+    add("--to", metavar="DIR", help="the program's directory (default: the name of the model)")
+    add("--loss", metavar="NAME", help="as in Keras' compile(), or of torch.nn.functional (default: that of the compiled model)")
+    add("--optimizer", metavar="NAME", help="its name, or as in program.json: '{\"sgd\": {\"momentum\": 0.9}}' (default: that of the compiled model, or adam)")
+    add("--learning-rate", type=float, metavar="RATE", help="its learning rate")
+    add("--metric", action="append", metavar="NAME", help="as in Keras' compile(), or accuracy; repeatable (default: those of the compiled model)")
+    add("--batch-size", type=int, metavar="N", default=32, help="rows of a batch (default: %(default)s)")
+    add("--epochs", type=int, metavar="N", help="passes over the data (default: 1)")
+    add("--steps", type=int, metavar="N", help="batches to train with, in place of --epochs")
+    add("--state-dict", metavar="FILE", help="weights of a torch module, as torch.save() or safetensors wrote them")
+    add("--import", dest="imports", action="append", default=[], metavar="FILE.py", help="Python that registers the model's own layers; repeatable")
+    add("--load", metavar="CHECKPOINT", help="don't export: save the model with the weights of a checkpoint to --to")
+    add("--verbose", action="store_true", help="show where in Python an error comes from")
+    return parser
+
+
+def _import_file(path):
+    import importlib.util
+    import sys
+    if not pathlib.Path(path).is_file():
+        raise _Refused(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(pathlib.Path(path).resolve().parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_keras(model):
+    return hasattr(model, "stateless_call")
+
+
+def _load_model(path):
+    """The model of a .keras file, or the one of FILE.py:NAME."""
+    file, _, name = path.rpartition(":")
+    if file.endswith(".py"):
+        module = _import_file(file)
+        if not hasattr(module, name):
+            raise _Refused(f"{file} has no {name}")
+        model = getattr(module, name)
+        if isinstance(model, type) or inspect.isfunction(model):
+            model = model()
+        if not _is_keras(model) and not hasattr(model, "state_dict"):
+            raise _Refused(f"{path} is a {type(model).__name__}, neither a Keras model nor a torch module")
+        return model
+    if path.endswith((".pt", ".pth", ".bin", ".safetensors")):
+        raise _Refused(f"{path} has weights, not the module: name that as FILE.py:NAME, and its weights by --state-dict", 64)
+    if not path.endswith((".keras", ".h5")):
+        raise _Refused(f"{path} is neither a .keras file nor FILE.py:NAME", 64)
+    if not pathlib.Path(path).is_file():
+        raise _Refused(f"there is no file {path}")
+    import warnings
+
+    import keras as k
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")  # which begins anew here
+        return k.saving.load_model(path)
+
+
+def _columns(path, label):
+    """x and y of a .csv, which may have a header."""
+    with open(path, encoding="utf-8") as file:
+        first = [one.strip().strip('"') for one in file.readline().split(",")]
+    has_header = not all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|nan", one) for one in first)
+    names = first if has_header else [str(i) for i in range(len(first))]
+    if label is not None and label not in names and not (label.isdigit() and int(label) < len(names)):
+        raise _Refused(f"{path} has no column {label!r} (there are {', '.join(names)})")
+    place = len(names) - 1 if label is None else names.index(label) if label in names else int(label)
+    values = np.loadtxt(path, "float32", delimiter=",", skiprows=int(has_header), ndmin=2)
+    y = values[:, place]
+    return {"x": np.delete(values, place, axis=1), "y": y.astype("int32") if np.array_equal(y, np.trunc(y)) else y}
+
+
+def _read_arrays(stated, label):
+    """The arrays that --data or --test names, {field: array}."""
+    arrays = {}
+    for one in stated:
+        field, _, path = one.rpartition("=")
+        if not path.endswith((".npz", ".csv", ".npy")) or (path.endswith(".npy") and not field):
+            raise _Refused(f"{one} is neither FILE.npz, FILE.csv nor FIELD=FILE.npy", 64)
+        if label is not None and not path.endswith(".csv"):
+            raise _Refused(f"--label is for .csv, not for {path}", 64)
+        try:
+            if path.endswith(".npy"):
+                arrays[field] = np.load(path)
+            else:
+                arrays |= _columns(path, label) if path.endswith(".csv") else np.load(path)
+        except (OSError, ValueError) as problem:
+            raise _Refused(_first_line(problem) if isinstance(problem, OSError) else f"{path} can't be read: {_first_line(problem)}") from None
+    rows = {np.shape(array)[:1] for array in arrays.values()}
+    if len(rows) != 1 or rows & {(), (0,)}:
+        shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
+        raise _Refused(f"{' '.join(stated)}: all arrays must have the same number of rows, not none (there are {shapes})")
+    return arrays
+
+
+def _tree(arrays):
+    """Of {"x/a": …, "x/b": …, "y": …} the parts of a batch, {"x": {"a": …, "b": …}, "y": …}; with numbers for names a part is a list."""
+    tree = {}
+    for field, array in arrays.items():
+        part, _, name = field.partition("/")
+        if part not in ("x", "y", "sample_weight"):
+            raise _Refused(f"data: {field!r} is neither x, y, sample_weight nor x/NAME")
+        if name:
+            tree.setdefault(part, {})[name] = array
+        else:
+            tree[part] = array
+    if "x" not in tree:
+        raise _Refused(f"data: there is no x (there are {', '.join(arrays)})")
+    return {part: [value[str(i)] for i in range(len(value))] if isinstance(value, dict) and "0" in value else value for part, value in tree.items()}
+
+
+def _stated_optimizer(text):
+    """An optimizer's name, or what JSON says."""
+    try:
+        return json.loads(text) if text and text.startswith("{") else text
+    except ValueError as problem:
+        raise _Refused(f"--optimizer: it isn't JSON: {problem}", 64) from None
+
+
+def _known(option, name, get, known):
+    try:
+        return get(name)
+    except ValueError:
+        raise _Refused(f"{option}: Keras has no {name!r} (such as {', '.join(known)})", 64) from None
+
+
+def _compile_as_asked(model, asked):
+    """Compiles a Keras model with what is asked for, and the rest as it was -> the optimizer, if it is stated as in program.json."""
+    import keras as k
+    if not model.compiled and asked.loss is None:
+        raise _Refused(f"{asked.model} isn't compiled: state its --loss", 64)
+    stated = _stated_optimizer(asked.optimizer)
+    if asked.loss is not None:
+        _known("--loss", asked.loss, k.losses.get, ("mse", "binary_crossentropy", "sparse_categorical_crossentropy"))
+    for name in {*(asked.metric or [])} - {"accuracy", "acc", "crossentropy", "ce"}:  # these depend on the loss
+        _known("--metric", name, k.metrics.get, ("accuracy", "AUC", "mae"))
+    settings = k.saving.deserialize_keras_object(model.get_compile_config() or {}) if model.compiled else {"optimizer": "adam"}
+    settings |= {key: value for key, value in (("loss", asked.loss), ("metrics", asked.metric)) if value is not None}
+    if stated:
+        settings["optimizer"] = "sgd" if isinstance(stated, dict) else stated
+    settings["optimizer"] = _known("--optimizer", settings["optimizer"], k.optimizers.get, _KERAS_OPTIMIZERS.values())
+    if asked.learning_rate is not None:
+        settings["optimizer"].learning_rate = asked.learning_rate
+    model.compile(**settings)
+    return stated if isinstance(stated, dict) else None
+
+
+def _state_dict(path):
+    """The tensors of a file that torch.save() or safetensors wrote, also those within a checkpoint of a training."""
+    import torch as t
+    if not pathlib.Path(path).is_file():
+        raise _Refused(f"there is no file {path}")
+    if str(path).endswith(".safetensors"):
+        return {name: t.tensor(value.astype("float32") if value.dtype.kind == "V" else np.array(value)) for name, value in read_safetensors(path).items()}
+    try:
+        found = t.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # of pickle, zipfile and torch's own
+        raise _Refused(f"{path} can't be read as a state_dict: {_first_line(problem)}") from None
+    for key in ("state_dict", "model_state_dict", "model"):
+        found = found[key] if isinstance(found, dict) and isinstance(found.get(key), dict) else found
+    if not isinstance(found, dict) or not found or not all(isinstance(one, t.Tensor) for one in found.values()):
+        raise _Refused(f"{path} has no state_dict, tensors by their names")
+    if all(name.startswith("module.") for name in found):  # of a DataParallel module
+        found = {name.removeprefix("module."): one for name, one in found.items()}
+    return found
+
+
+def _load_state_dict(module, path):
+    own, found = module.state_dict(), _state_dict(path)
+    wrong = [f"it has no {name}" for name in own if name not in found] + [f"{name} isn't one of the module's" for name in found if name not in own]
+    wrong += [f"{name} has the shape {list(one.shape)}, not {list(own[name].shape)}" for name, one in found.items() if name in own and one.shape != own[name].shape]
+    if wrong:
+        raise _Refused(f"{path} doesn't fit the module: {'; '.join(wrong[:3])}{'; …' if len(wrong) > 3 else ''}")
+    module.load_state_dict(found)
+
+
+def _torch_functions(asked):
+    """loss(module, batch), by a function of torch.nn.functional."""
+    import torch as t
+    if asked.loss is None:
+        raise _Refused("a torch module isn't compiled: state its --loss, such as cross_entropy", 64)
+    own = getattr(t.nn.functional, asked.loss, None)
+    if own is None or asked.loss.startswith("_"):
+        raise _Refused(f"--loss: torch.nn.functional has no {asked.loss!r} (such as cross_entropy, mse_loss)", 64)
+    if set(asked.metric or []) - {"accuracy"}:
+        raise _Refused("--metric: of a torch module it can be accuracy only", 64)
+
+    def loss(module, batch):
+        x, y = batch["x"], batch["y"]
+        result = module(**x) if isinstance(x, dict) else module(*x) if isinstance(x, list) else module(x)
+        if y.numel() == result.numel():  # a column of numbers, which torch would spread over the rows
+            y = y.reshape(result.shape).to(result.dtype)
+        value = own(result, y)
+        if not asked.metric:
+            return value
+        right = ((result > 0) == (y > 0.5) if y.shape == result.shape else result.argmax(1) == y).float()
+        return value, {"accuracy": (right.sum(), t.ones_like(right).sum())}
+
+    return loss
+
+
+def _torch_optimizer_as_asked(module, asked):
+    import torch as t
+    stated = _stated_optimizer(asked.optimizer) or "adam"
+    if isinstance(stated, dict):
+        return stated
+    kinds = {name.lower(): kind for name, kind in vars(t.optim).items() if isinstance(kind, type)}
+    if stated.lower() not in kinds:
+        raise _Refused(f"--optimizer: torch.optim has no {stated!r} (such as sgd, adam, adamw)", 64)
+    return kinds[stated.lower()](module.parameters(), **({} if asked.learning_rate is None else {"lr": asked.learning_rate}))
+
+
+def _export_as_asked(model, asked):
+    """Exports the model -> the program."""
+    if not asked.data:
+        raise _Refused("--data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy", 64)
+    if asked.epochs is not None and asked.steps is not None:
+        raise _Refused("--epochs and --steps exclude each other", 64)
+    for option in ("batch_size", "epochs", "steps"):
+        if (getattr(asked, option) or 1) < 1 or getattr(asked, option) == 0:
+            raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
+    arrays = _read_arrays(asked.data, asked.label)
+    test = _read_arrays(asked.test, asked.label) if asked.test else None
+    inputs = [one.name for one in getattr(model, "inputs", None) or []] if _is_keras(model) else []
+    if len(inputs) > 1 and set(inputs) <= set(arrays):
+        arrays, test = ({f"x/{name}" if name in inputs else name: one for name, one in of.items()} if of else None for of in (arrays, test))
+    batch = _tree({field: array[:asked.batch_size] for field, array in arrays.items()})
+    to = asked.to or _name_of(asked.model)
+    train = {"steps": asked.steps} if asked.steps else {"epochs": asked.epochs or 1}
+    if _is_keras(model):
+        optimizer = _compile_as_asked(model, asked)
+        parts = tuple(batch.get(part) for part in ("x", "y", "sample_weight"))
+        program = keras(model, optimizer=optimizer, batch=parts[:3 if "sample_weight" in batch else 2], to=to, data=arrays, train=train)
+    else:
+        if "y" not in batch:
+            raise _Refused(f"data: there is no y (there are {', '.join(arrays)})")
+        program = torch(model, _torch_functions(asked), batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train)
+    if test is not None:
+        program.evaluation(data=test)
+    if _is_keras(model):
+        program.prediction()
+    return program
+
+
+def _name_of(model):
+    return pathlib.Path(model.rpartition(":")[0] or model).stem
+
+
+def _save_with(model, asked):
+    """Saves the model with the weights of a checkpoint."""
+    if asked.to is None:
+        raise _Refused("--load needs --to, the file to save to", 64)
+    load_into(model, asked.load)
+    if _is_keras(model):
+        if not asked.to.endswith((".keras", ".h5")):
+            raise _Refused(f"--to: a Keras model is saved to a .keras file, not to {asked.to}", 64)
+        model.save(asked.to)
+    else:
+        import torch as t
+        t.save(model.state_dict(), asked.to)
+
+
+def _first_line(problem):
+    if isinstance(problem, OSError) and problem.filename and problem.strerror:
+        return f"{problem.filename}: {problem.strerror.lower()}"
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return lines[0] if lines else type(problem).__name__
+
+
+def main(arguments=None):
+    """What `python -m tfd_export` does -> the exit code."""
+    import os
+    import sys
+    asked = None
+    try:
+        asked = _parser().parse_args(arguments)
+        os.environ["KERAS_BACKEND"] = "jax"
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is there
+        model = _load_model(asked.model)
+        if asked.state_dict:
+            if _is_keras(model):
+                raise _Refused("--state-dict is for torch modules", 64)
+            _load_state_dict(model, asked.state_dict)
+        if asked.load:
+            _save_with(model, asked)
+            print(asked.to)
+            return 0
+        program = _export_as_asked(model, asked).directory / "program.json"
+        print(program)
+        print(f"to train it: tfd-run {program} --set train.checkpoint.dir=ck", file=sys.stderr)
+        return 0
+    except Exception as problem:
+        if asked is not None and asked.verbose:
+            raise
+        print(f"tfd_export: {_first_line(problem)}", file=sys.stderr)
+        return problem.code if isinstance(problem, _Refused) else 78 if isinstance(problem, ImportError) else 65
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -566,6 +566,148 @@ PY
   "$PYTHON" -c 'from export import *; keras.utils.clear_session(); assert (tfd_export.load_into(make(), "ck").get_weights()[0] == 1).all()'
 }
 
+@test "export: python -m tfd_export takes a saved Keras model, data and names, and saves it with the weights of a checkpoint" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >make.py <<'PY'
+import keras, numpy as np
+random = np.random.default_rng(1)
+x = random.normal(0, 1, (400, 6)).astype("float32")
+y = (x.sum(axis=1) > 0).astype("int32")
+np.savez("train.npz", x=x[:320], y=y[:320])
+np.savez("test.npz", x=x[320:], y=y[320:])
+np.save("x.npy", x), np.save("y.npy", y)
+np.savetxt("train.csv", np.c_[y, x], delimiter=",", header="label," + ",".join("abcdef"), comments="")
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(8, "relu"), keras.layers.Dense(1, "sigmoid")])
+model.save("raw.keras")
+model.compile(keras.optimizers.Adam(0.01), "binary_crossentropy", metrics=["accuracy"])
+model.save("model.keras")
+a, b = keras.Input((6,), name="a"), keras.Input((6,), name="b")
+keras.Model([a, b], keras.layers.Dense(1)(a + b)).save("two.keras")
+np.savez("two.npz", a=x, b=x, y=y)
+PY
+  "$PYTHON" make.py
+  run -0 --separate-stderr "$PYTHON" -m tfd_export model.keras --data train.npz --test test.npz --epochs 5
+  [ "$output" = model/program.json ] && [ "${stderr##*$'\n'}" = "to train it: tfd-run model/program.json --set train.checkpoint.dir=ck" ]
+  timeout 120 tfd-run -q "$output" --set train.checkpoint.dir=ck </dev/null >events
+  jq -es '.[-1].event == "end" and .[-1].step == 50' events
+  cat >others.py <<'PY'
+import contextlib, io, json, keras, numpy as np, tfd_export
+def run(line):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        return tfd_export.main(line.split()), out.getvalue(), err.getvalue()
+def refused(line, code, text):
+    found, out, err = run(line)
+    assert (found, out, err.count("\n")) == (code, "", 1) and err.startswith("tfd_export: ") and text in err, (line, found, out, err)
+assert run("model.keras --load ck --to trained.keras") == (0, "trained.keras\n", "")
+model, test = keras.saving.load_model("trained.keras"), np.load("test.npz")
+loss, accuracy = model.evaluate(test["x"], test["y"], verbose=0)
+end = [json.loads(line) for line in open("events")][-1]
+end = end.get("eval") or end["metrics"]
+assert abs(loss - end["loss"]) < 1e-6 and abs(accuracy - end["accuracy"]) < 1e-6 and accuracy > 0.9, (loss, accuracy, end)
+def program(line):
+    code, out, err = run(line)
+    assert code == 0, err
+    return json.load(open(out.strip()))
+made = program("model.keras --data x=x.npy y=y.npy --to one --learning-rate 0.5 --steps 7 --batch-size 8")
+assert made["optimizer"]["adam"]["learning_rate"] == 0.5 and made["train"] == {"function": "train_step", "steps": 7}, made
+made = program('raw.keras --loss mse --metric mae --optimizer {"sgd":{"momentum":0.9}} --data train.csv --label label')
+assert made["optimizer"] == {"sgd": {"momentum": 0.9}} and "'mae'" in str(made["functions"]["train_step"]["outputs"]), made
+assert np.load("raw/train_x.npy").shape == (400, 6) and (np.load("raw/train_y.npy") == np.load("y.npy")).all()
+made = program("two.keras --loss mse --data two.npz")
+assert list(made["datasets"]["train"][0]["npy"]["fields"]) == ["x/a", "x/b", "y"], made
+refused("", 64, "MODEL")
+refused("--frob", 64, "MODEL")
+refused("model.keras --frob", 64, "unrecognized arguments: --frob; see --help")
+refused("model.pt --data x.npz", 64, "name that as FILE.py:NAME")
+refused("model.keras", 64, "--data is missing")
+refused("none.keras --data train.npz", 65, "there is no file none.keras")
+refused("model.keras --data none.npz", 65, "none.npz: no such file or directory")
+refused("model.keras --data x.npy", 64, "FIELD=FILE.npy")
+refused("model.keras --data x=x.npy y=y.npy z=y.npy", 65, "'z' is neither x, y")
+refused("model.keras --data train.csv --label size", 65, "train.csv has no column 'size' (there are label, a, b, c")
+refused("model.keras --data x=x.npy y=y.npy --label size", 64, "--label is for .csv")
+refused("model.keras --data train.npz --steps 0", 64, "--steps has to be 1 or more")
+refused("raw.keras --data train.npz", 64, "state its --loss")
+refused("raw.keras --data train.npz --loss msee", 64, "Keras has no 'msee'")
+refused("raw.keras --data train.npz --loss mse --metric maee", 64, "Keras has no 'maee'")
+refused("raw.keras --data train.npz --loss mse --optimizer adamm", 64, "Keras has no 'adamm' (such as sgd")
+refused("raw.keras --data train.npz --loss mse --optimizer {adam}", 64, "it isn't JSON")
+refused("model.keras --load ck", 64, "--load needs --to")
+refused("model.keras --load none --to a.keras", 65, "none: no such file or directory")
+refused("raw.keras --loss mse --data two.npz", 65, "'a' is neither x, y")
+PY
+  "$PYTHON" others.py
+  run -65 --separate-stderr "$PYTHON" -m tfd_export none.keras --data train.npz
+  [ "$stderr" = "tfd_export: there is no file none.keras" ] && [ -z "$output" ]
+  run -0 "$PYTHON" -m tfd_export --help
+  [[ $output == *"--load CHECKPOINT"* ]]
+}
+
+@test "export: python -m tfd_export takes a torch module and a file of its weights" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  cat >net.py <<'PY'
+import numpy as np, torch
+class Net(torch.nn.Module):
+    def __init__(self, outputs=2):
+        super().__init__()
+        self.a, self.b = torch.nn.Linear(6, 8), torch.nn.Linear(8, outputs)
+    def forward(self, x):
+        return self.b(torch.relu(self.a(x)))
+def one():
+    return Net(1)
+if __name__ == "__main__":
+    torch.manual_seed(3)
+    x = np.random.default_rng(1).normal(0, 1, (320, 6)).astype("float32")
+    np.savez("train.npz", x=x, y=(x.sum(axis=1) > 0).astype("int64"))
+    weights = Net().state_dict()
+    torch.save(weights, "net.pt")
+    torch.save({"model_state_dict": {"module." + name: one for name, one in weights.items()}, "epoch": 3}, "whole.pt")
+PY
+  "$PYTHON" net.py
+  loss=(--loss cross_entropy --metric accuracy --data train.npz)
+  run -0 --separate-stderr "$PYTHON" -m tfd_export net.py:Net --state-dict whole.pt "${loss[@]}" --test train.npz --epochs 5 --learning-rate 0.01
+  [ "$output" = net/program.json ]
+  timeout 120 tfd-run -q net/program.json --set train.checkpoint.dir=ck </dev/null >events
+  cat >others.py <<'PY'
+import contextlib, io, json, numpy as np, tfd_export, torch
+from net import Net
+def run(line):
+    err = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+        return tfd_export.main(line.split()), err.getvalue()
+def refused(line, code, text):
+    found, err = run(line)
+    assert found == code and err.count("\n") == 1 and text in err, (line, found, err)
+assert run("net.py:Net --load net/initial.safetensors --to initial.pt") == run("net.py:Net --load ck --to trained.pt") == (0, "")
+begin, initial, trained = (torch.load(name) for name in ("net.pt", "initial.pt", "trained.pt"))
+assert all(torch.equal(begin[name], initial[name]) and not torch.equal(begin[name], trained[name]) for name in begin)
+model, data = Net(), np.load("train.npz")
+model.load_state_dict(trained)
+loss = torch.nn.functional.cross_entropy(model(torch.tensor(data["x"])), torch.tensor(data["y"])).item()
+end = [json.loads(line) for line in open("events")][-1]
+end = end.get("eval") or end["metrics"]
+assert abs(loss - end["loss"]) < 1e-6 and end["accuracy"] > 0.9, (loss, end)
+assert run("net.py:one --loss mse_loss --optimizer sgd --data train.npz --to one")[0] == 0
+assert json.load(open("one/program.json"))["optimizer"] == {"sgd": {"learning_rate": 0.001}}
+tfd_export.write_safetensors("net.safetensors", {name: value.numpy() for name, value in begin.items()})
+assert run("net.py:Net --state-dict net.safetensors --load net/initial.safetensors --to again.pt")[0] == 0
+torch.save({"a.weight": torch.ones(3)}, "wrong.pt")
+data = "--data train.npz"
+refused(f"net.py:Net {data}", 64, "state its --loss, such as cross_entropy")
+refused(f"net.py:Net {data} --loss xent", 64, "torch.nn.functional has no 'xent'")
+refused(f"net.py:Net {data} --loss cross_entropy --metric auc", 64, "it can be accuracy only")
+refused(f"net.py:Net {data} --loss cross_entropy --optimizer rms", 64, "torch.optim has no 'rms'")
+refused(f"net.py:Net {data} --loss cross_entropy --optimizer rmsprop", 65, "no optimizer with the formula of torch's RMSprop")
+refused(f"net.py:Net {data} --loss cross_entropy --state-dict wrong.pt", 65, "it has no a.bias; it has no b.weight")
+refused(f"net.py:Net {data} --loss cross_entropy --state-dict train.npz", 65, "train.npz can't be read as a state_dict")
+refused(f"net.py:Other {data}", 65, "net.py has no Other")
+refused(f"net.py:np {data}", 65, "net.py:np is a module, neither")
+PY
+  "$PYTHON" others.py
+}
+
 @test "export: from TensorFlow, with an embedding, state, constants, metrics; and the trained weights back" {
   needs TFD_TENSORFLOW_PYTHON tensorflow
   cat >export.py <<'PY'
@@ -1114,7 +1256,12 @@ PY
 }
 
 @test "export: the examples of tfd-export(1) run" {
-  needs TFD_JAX_PYTHON jax
-  PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_JAX=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
+  local kind variable
+  for kind in jax keras; do
+    variable=TFD_${kind^^}_PYTHON
+    needs "$variable" $kind
+    export "TFD_HAVE_${kind^^}=1" "PATH=$(dirname "$PYTHON"):$PATH"
+  done
+  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
   [[ $output != *skip* && $output == *", 0 failed" ]]
 }

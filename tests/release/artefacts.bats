@@ -83,7 +83,9 @@ trains='set -eu
   venv/bin/pip install -q --no-index --find-links "$DIST" tfdist
   PATH=$T/venv/bin:$PATH bash -c "$trains"
   [ -s venv/share/man/man1/tfd-run.1 ]
-  PYTHONPATH= venv/bin/python -c 'import importlib.util; assert importlib.util.find_spec("tfd_export")'
+  code=0
+  PYTHONPATH='' venv/bin/python -m tfd_export model.keras --data train.npz 2>said || code=$?
+  [ $code = 78 ] && [[ $(<said) == "tfd_export: NumPy is missing"* ]]
   venv/bin/pip uninstall -qy tfdist tfdist-pjrt-cpu
   [ -z "$(find venv -name 'tfd*' -o -name 'pjrt-cpu.so')" ]
 }
