@@ -515,11 +515,29 @@ def _is_scalar(value):
     return getattr(shape, "rank", 0) is None or not tuple(shape)
 
 
+# What is computed of sums (tfd-program(5)), and whether these are vectors, a number for each threshold.
+_FORMULAS = {"root": False, "precision": False, "recall": False, "roc_auc": True, "pr_auc": True}
+
+
+def _formula_outputs(name, stated):
+    """Of a metric {formula: {part: sum}}."""
+    (formula, parts), *others = stated.items() or [(None, None)]
+    if others or formula not in _FORMULAS or not isinstance(parts, dict):
+        raise ValueError(f"the metric {name!r} has to be a scalar number, a pair, or {{FORMULA: {{PART: sum}}}} with one of {', '.join(_FORMULAS)}")
+    for part, one in parts.items():
+        if len(getattr(one, "shape", ())) != _FORMULAS[formula]:
+            raise ValueError(f"the metric {name!r}: {part} has to be a {'vector, a number for each threshold' if _FORMULAS[formula] else 'scalar'}")
+    return [{"metric": name, "formula": formula, "part": part} for part in sorted(parts)]
+
+
 def _metric_outputs(metrics):
     """Outputs in the order in which jax flattens the dict."""
     outputs = []
     for name in sorted(metrics):
         parts = metrics[name]
+        if isinstance(parts, dict):
+            outputs += _formula_outputs(name, parts)
+            continue
         every = parts if isinstance(parts, (tuple, list)) else [parts]
         if len(every) != (2 if every is parts else 1) or not all(_is_scalar(one) for one in every):
             raise ValueError(f"the metric {name!r} has to be a scalar number, or a pair of them, numerator and denominator")
@@ -811,8 +829,8 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     optimizer is as in program.json. batch: (x, y) or (x, y, sample_weight), as fit() takes them; the fields are called x, y and
     sample_weight, or after their places where x or y is a dict. seeds: "state" keeps the states of Keras' seed generators (Dropout) as
     variables, each replica with numbers of its own, the first one with those of Keras; "rng" makes them of tfd's random numbers.
-    What is exported is the model's loss with its regularizers; metrics have to be means (Accuracy, MeanSquaredError and so on), since tfd
-    adds up their numerators and denominators. options: those of all frameworks, see _export().
+    What is exported is the model's loss with its regularizers; metrics have to be means (Accuracy, MeanSquaredError and so on), AUC, Precision,
+    Recall or RootMeanSquaredError: tfd adds up the sums of which they are computed. options: those of all frameworks, see _export().
     """
     import keras as k
     if k.backend.backend() != "jax":
@@ -894,7 +912,7 @@ class _Keras(_Jax):
 
     def _run(self, trained, others, parts, training):
         """-> loss, new values of the non-trainable variables, metrics."""
-        from keras import StatelessScope, metrics as kinds
+        from keras import StatelessScope
         x, y, weight = parts["x"], parts.get("y"), parts.get("sample_weight")
         of_metrics = [variable.value for variable in self.model.metrics_variables]
         of_optimizer = [variable.value for variable in self.model.optimizer.variables]
@@ -903,12 +921,9 @@ class _Keras(_Jax):
         values = {}
         with StatelessScope(state_mapping=[(variable, variable.value * 0) for variable in self.model.metrics_variables]) as scope:
             for compiled in self.model.metrics:
-                for metric in getattr(compiled, "metrics", []):  # not the mean of the loss, which is one by itself
-                    if not isinstance(metric, kinds.Mean) or type(metric).result is not kinds.Mean.result:
-                        raise ValueError(f"keras: {metric.name} is no mean, so tfd can't add it up over batches: leave it out of the metrics")
-                if getattr(compiled, "metrics", []):
+                if getattr(compiled, "metrics", []):  # not the mean of the loss, which is one by itself
                     compiled.update_state(y, predicted, weight)
-                    values |= {name: (scope.get_current_value(metric.total), scope.get_current_value(metric.count))
+                    values |= {name: _keras_sums(metric, scope.get_current_value)
                                for name, metric in zip(self.metric_names[id(compiled)], compiled.metrics)}
         return loss, list(new), values
 
@@ -951,6 +966,29 @@ class _Keras(_Jax):
         tree = batch.build(batch.names)["x"]
         return _Batch([batch.names[i] for i in of_x], [batch.specs[i] for i in of_x],
                       lambda values: {"x": tree_util.tree_unflatten(tree_util.tree_structure(tree), values)})
+
+
+def _keras_sums(metric, value_of):
+    """The sums of which a metric's value is computed: a pair, or {formula: {part: sum}}."""
+    from keras import metrics as kinds
+    own = type(metric).result
+    if isinstance(metric, kinds.Mean) and own in (kinds.Mean.result, kinds.RootMeanSquaredError.result):
+        total, count = value_of(metric.total), value_of(metric.count)
+        return (total, count) if own is kinds.Mean.result else {"root": {"numerator": total, "denominator": count}}
+    for kind, formula, parts in ((kinds.Precision, "precision", ("true_positives", "false_positives")),
+                                 (kinds.Recall, "recall", ("true_positives", "false_negatives"))):
+        if own is kind.result:
+            if len(metric.thresholds) > 1:
+                raise ValueError(f"keras: {metric.name} is {len(metric.thresholds)} numbers, one for each threshold: make a metric of each")
+            return {formula: {part: value_of(getattr(metric, part))[0] for part in parts}}
+    if own is kinds.AUC.result:
+        curve, summation = (str(getattr(one, "value", one)).lower() for one in (metric.curve, metric.summation_method))
+        if curve not in ("roc", "pr") or summation != "interpolation" or metric.multi_label:
+            raise ValueError(f"keras: {metric.name}: tfd has the AUC of the curves ROC and PR by interpolation, without multi_label")
+        parts = ["true_positives", "false_positives", "false_negatives", *(["true_negatives"] if curve == "roc" else [])]
+        return {f"{curve}_auc": {part: value_of(getattr(metric, part)) for part in parts}}
+    raise ValueError(f"keras: {metric.name} is no mean, nor AUC, Precision, Recall or RootMeanSquaredError, so tfd can't add it up over batches: "
+                     "leave it out of the metrics")
 
 
 _KERAS_OPTIMIZERS = {"SGD": "sgd", "Adagrad": "adagrad", "Adadelta": "adadelta", "Adam": "adam", "AdamW": "adamw", "Adamax": "adamax", "Nadam": "nadam",

@@ -38,7 +38,17 @@ constexpr NameTable<OutputKind, 7> kOutputKeys{{{{OutputKind::kResult, "result"}
 constexpr NameTable<Reduce, 2> kReduces{{{{Reduce::kMean, "mean"}, {Reduce::kSum, "sum"}}}};
 constexpr NameTable<Apply, 2> kApplies{{{{Apply::kDifference, "difference"}, {Apply::kLast, "last"}}}};
 constexpr NameTable<RowsPart, 2> kRowsParts{{{{RowsPart::kValues, "values"}, {RowsPart::kIndices, "indices"}}}};
-constexpr NameTable<Part, 2> kParts{{{{Part::kNumerator, "numerator"}, {Part::kDenominator, "denominator"}}}};
+constexpr NameTable<Part, 6> kParts{{{{Part::kNumerator, "numerator"},
+                                      {Part::kDenominator, "denominator"},
+                                      {Part::kTruePositives, "true_positives"},
+                                      {Part::kFalsePositives, "false_positives"},
+                                      {Part::kTrueNegatives, "true_negatives"},
+                                      {Part::kFalseNegatives, "false_negatives"}}}};
+constexpr NameTable<Formula, 5> kFormulas{{{{Formula::kRoot, "root"},
+                                            {Formula::kPrecision, "precision"},
+                                            {Formula::kRecall, "recall"},
+                                            {Formula::kRocAuc, "roc_auc"},
+                                            {Formula::kPrAuc, "pr_auc"}}}};
 
 /// Key that every binding that is an object may have.
 constexpr std::string_view kSharding = "sharding";
@@ -177,8 +187,11 @@ Result<void> parse_output_details(const Node& node, OutputBinding& binding) {
     binding.rows = TFD_TRY(parse_name(*part, kRowsParts));
   } else if (part) {
     if (node.has("reduce")) return node.fail("has both 'reduce' and 'part': the parts of a ratio are summed");
+    if (const auto formula = node.find("formula")) binding.formula = TFD_TRY(parse_name(*formula, kFormulas));
     binding.part = TFD_TRY(parse_name(*part, kParts));
     binding.reduce = Reduce::kSum;
+  } else if (node.has("formula")) {
+    return node.fail("has a 'formula', but no 'part', of which it is computed");
   }
   return {};
 }
@@ -201,6 +214,9 @@ Result<std::vector<InputBinding>> parse_input_object(const Node& node, const std
 
 }  // namespace
 
+std::string_view part_name(Part part) { return kParts.name(part); }
+std::string_view formula_name(Formula formula) { return kFormulas.name(formula); }
+
 Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables) {
   if (node.is_text()) return alone(parse_plain_input(node));
   if (!node.is_object()) return node.fail_type("an object or a string");
@@ -221,6 +237,7 @@ Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vec
   const bool is_group = key == kGradients || (is_assignment(kind) && is_pattern(value));
   std::vector<std::string_view> known{key, kSharding};
   if (kind == OutputKind::kMetric || kind == OutputKind::kGradient) known.emplace_back("reduce");
+  if (kind == OutputKind::kMetric) known.emplace_back("formula");
   if (kind == OutputKind::kAssign) known.emplace_back("apply");
   if (kind != OutputKind::kResult && !is_group) known.emplace_back("part");
   if (kind != OutputKind::kResult && kind != OutputKind::kMetric && !is_group) known.emplace_back("ids");

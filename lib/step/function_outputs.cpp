@@ -15,14 +15,29 @@ using program::OutputKind;
 using tensor::DType;
 using tensor::Tensor;
 
-/// The value of a scalar metric.
-Result<double> number_of(const Tensor& scalar) {
-  if (scalar.size() != 1)
-    return fail(Code::kInvalidArgument, "a metric is {}, not a scalar", tensor::format_spec(scalar.spec()));
-  return tensor::with_native(scalar.dtype(), [&](auto type) {
-    return static_cast<double>(
-        tensor::widen(*reinterpret_cast<const tensor::StoredNumber<decltype(type)>*>(scalar.data())));
+std::vector<double> numbers_of(const Tensor& values) {
+  std::vector<double> out(static_cast<std::size_t>(values.size()));
+  tensor::with_native(values.dtype(), [&](auto type) {
+    const auto* stored = reinterpret_cast<const tensor::StoredNumber<decltype(type)>*>(values.data());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<double>(tensor::widen(stored[i]));
   });
+  return out;
+}
+
+/// The metric, or part of one, that an output is.
+Result<Metric> metric_of(const program::OutputBinding& output, const Tensor& value, double examples) {
+  Metric out{
+      .name = output.name, .reduce = output.reduce, .part = output.part, .weight = examples, .formula = output.formula};
+  std::vector<double> numbers = numbers_of(value);
+  if (output.formula != program::Formula::kPlain) {
+    out.counts = std::move(numbers);
+    return out;
+  }
+  if (numbers.size() != 1)
+    return fail(Code::kInvalidArgument, "metric '{}': a metric is {}, not a scalar", output.name,
+                tensor::format_spec(value.spec()));
+  out.value = numbers.front();
+  return out;
 }
 
 variable::UpdateKind update_kind(const program::OutputBinding& output) {
@@ -110,8 +125,7 @@ Result<std::vector<Metric>> bind_metrics(const program::FunctionDef& def, std::s
   std::vector<Metric> out;
   for (const program::OutputBinding& output : def.outputs) {
     if (output.kind != OutputKind::kMetric) continue;
-    const double value = TFD_TRY(number_of(values[out.size()]), "metric '" + output.name + "'");
-    out.push_back({output.name, output.reduce, output.part, value, examples});
+    out.push_back(TFD_TRY(metric_of(output, values[out.size()], examples)));
   }
   return out;
 }
@@ -135,11 +149,9 @@ Result<BoundOutputs> bind_outputs(const program::FunctionDef& def, std::vector<T
         out.outcome.results[index] = std::move(results[i]);
         break;
       }
-      case OutputKind::kMetric: {
-        const double value = TFD_TRY(number_of(results[i]), "metric '" + output.name + "'");
-        out.outcome.metrics.push_back({output.name, output.reduce, output.part, value, examples});
+      case OutputKind::kMetric:
+        out.outcome.metrics.push_back(TFD_TRY(metric_of(output, results[i], examples)));
         break;
-      }
       default:
         out.updates.push_back({update_kind(output), output.name, std::move(results[i])});
     }

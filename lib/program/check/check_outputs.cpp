@@ -13,14 +13,64 @@ namespace {
 using tensor::TensorSpec;
 using Names = std::set<std::string>;  // names of variables that a function reads
 
+/// Whether the parts are vectors, with an element for each threshold.
+bool is_of_thresholds(Formula formula) { return formula == Formula::kRocAuc || formula == Formula::kPrAuc; }
+
 Result<void> check_metric(const FunctionDef& def, std::size_t i, const Node& node) {
+  const bool is_vector = is_of_thresholds(def.outputs[i].formula);
   for (const hlo::Module& module : def.modules) {
     const hlo::Parameter& result = module.signature.results[i];
-    if (result.spec.shape.empty() && result.spec.dtype != tensor::DType::kBool) continue;
-    return node.fail("a metric is a scalar number, but result '{}' of {} is {}", result.name, module.name,
-                     format_spec(result.spec));
+    const tensor::Shape& shape = result.spec.shape;
+    const bool fits = is_vector ? shape.size() == 1 && shape[0] >= 2 : shape.empty();
+    if (fits && result.spec.dtype != tensor::DType::kBool) continue;
+    return node.fail("{}, but result '{}' of {} is {}",
+                     is_vector ? fmt::format("{} is computed of numbers for each of two thresholds or more",
+                                             formula_name(def.outputs[i].formula))
+                               : "a metric is a scalar number",
+                     result.name, module.name, format_spec(result.spec));
   }
   return {};
+}
+
+/// The parts that a formula is computed of.
+std::vector<Part> parts_of(Formula formula) {
+  switch (formula) {
+    case Formula::kPlain:
+    case Formula::kRoot:
+      return {Part::kNumerator, Part::kDenominator};
+    case Formula::kPrecision:
+      return {Part::kTruePositives, Part::kFalsePositives};
+    case Formula::kRecall:
+      return {Part::kTruePositives, Part::kFalseNegatives};
+    case Formula::kRocAuc:
+      return {Part::kTruePositives, Part::kFalsePositives, Part::kTrueNegatives, Part::kFalseNegatives};
+    case Formula::kPrAuc:
+      return {Part::kTruePositives, Part::kFalsePositives, Part::kFalseNegatives};
+  }
+  return {};
+}
+
+/// Checks a metric's outputs: one, or each part of its formula once, all of the same shape.
+Result<void> check_parts(const FunctionDraft& draft, const std::string& name, const std::vector<std::size_t>& at) {
+  const auto& outputs = draft.def.outputs;
+  const Formula formula = outputs[at.front()].formula;
+  const std::vector<Part> parts = parts_of(formula);
+  std::set<Part> found;
+  for (const std::size_t i : at) {
+    const OutputBinding& one = outputs[i];
+    if (one.part == Part::kWhole && at.size() == 1) return {};
+    if (one.part == Part::kWhole || !found.insert(one.part).second)
+      return draft.outputs[at.back()].fail("metric '{}' appears twice", name);
+    if (one.formula != formula) return draft.outputs[i].fail("the parts of metric '{}' have different formulas", name);
+    if (std::ranges::find(parts, one.part) == parts.end())
+      return draft.outputs[i].fail("metric '{}' isn't computed of {}", name, part_name(one.part));
+    for (const hlo::Module& module : draft.def.modules)
+      if (module.signature.results[i].spec.shape != module.signature.results[at.front()].spec.shape)
+        return draft.outputs[i].fail("the parts of metric '{}' have different numbers of thresholds", name);
+  }
+  const auto missing = std::ranges::find_if(parts, [&](Part part) { return !found.contains(part); });
+  if (missing == parts.end()) return {};
+  return draft.outputs[at.front()].fail("metric '{}' has no {}", name, part_name(*missing));
 }
 
 bool same_source(const InputBinding& a, const InputBinding& b) {
@@ -178,17 +228,7 @@ Result<void> check_outputs_together(const FunctionDraft& draft) {
   int next = 0;
   for (const auto& [index, at] : results)
     if (index != next++) return draft.outputs[at].fail("result {} is bound, but result {} is not", index, next - 1);
-  for (const auto& [name, at] : metrics) {
-    const Part first = outputs[at.front()].part;
-    if (first == Part::kWhole && at.size() == 1) continue;
-    const bool pair =
-        at.size() == 2 && first != Part::kWhole && outputs[at[1]].part != Part::kWhole && outputs[at[1]].part != first;
-    if (pair) continue;
-    if (at.size() == 1)
-      return draft.outputs[at[0]].fail("metric '{}' has no {}", name,
-                                       first == Part::kNumerator ? "denominator" : "numerator");
-    return draft.outputs[at.back()].fail("metric '{}' appears twice", name);
-  }
+  for (const auto& [name, at] : metrics) TFD_TRY(check_parts(draft, name, at));
   return {};
 }
 

@@ -33,6 +33,9 @@ class Writer {
     put(static_cast<std::uint8_t>(one.part));
     put(one.value);
     put(one.weight);
+    put(static_cast<std::uint8_t>(one.formula));
+    put(static_cast<std::uint32_t>(one.counts.size()));
+    for (const double count : one.counts) put(count);
   }
   std::string take() { return std::move(out_); }
 
@@ -85,6 +88,8 @@ class Reader {
     one.part = static_cast<program::Part>(number<std::uint8_t>());
     one.value = number<double>();
     one.weight = number<double>();
+    one.formula = static_cast<program::Formula>(number<std::uint8_t>());
+    for (auto left = number<std::uint32_t>(); left > 0 && is_good_; --left) one.counts.push_back(number<double>());
     return one;
   }
 

@@ -56,8 +56,8 @@ Json source_of(const program::InputBinding& input) {
 
 Json metric_of(const program::OutputBinding& output) {
   Json out{{"is", "metric"}, {"name", output.name}};
-  if (output.part != program::Part::kWhole)
-    out["part"] = output.part == program::Part::kNumerator ? "numerator" : "denominator";
+  if (output.part != program::Part::kWhole) out["part"] = program::part_name(output.part);
+  if (output.formula != program::Formula::kPlain) out["formula"] = program::formula_name(output.formula);
   return out;
 }
 

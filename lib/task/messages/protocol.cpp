@@ -250,6 +250,9 @@ Message encode(const ClosureOutcome& outcome) {
     out.put(metric.part);
     out.put(metric.value);
     out.put(metric.weight);
+    out.put(metric.formula);
+    out.count(metric.counts.size());
+    for (const double one : metric.counts) out.put(one);
   }
   return make_message(Kind::kRun, out, outcome.results);
 }
@@ -261,13 +264,15 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
     return out;
   }
   Reader in(message, Kind::kRun);
-  for (std::size_t left = in.count(kLeastText + 2 + 2 * sizeof(double)); left > 0; --left) {
+  for (std::size_t left = in.count(kLeastText + 7 + 2 * sizeof(double)); left > 0; --left) {
     step::Metric& metric = out.metrics.emplace_back();
     metric.name = in.text();
     metric.reduce = in.choice(program::Reduce::kSum);
-    metric.part = in.choice(program::Part::kDenominator);
+    metric.part = in.choice(program::Part::kFalseNegatives);
     metric.value = in.real();
     metric.weight = in.real();
+    metric.formula = in.choice(program::Formula::kPrAuc);
+    for (std::size_t count = in.count(sizeof(double)); count > 0; --count) metric.counts.push_back(in.real());
   }
   while (in.tensors_left() > 0 && in.is_good()) out.results.push_back(in.tensor());
   TFD_TRY(in.end("outcome"));

@@ -66,12 +66,15 @@ TEST_CASE("outputs that are cut off, or whose sizes are wrong, are refused") {
 }
 
 TEST_CASE("metrics arrive as they were sent, and cut off they are refused") {
-  const std::vector<step::Metric> sent{{"accuracy", program::Reduce::kMean, program::Part::kDenominator, 64, 2}};
+  const std::vector<step::Metric> sent{
+      {"accuracy", program::Reduce::kMean, program::Part::kDenominator, 64, 2, program::Formula::kRoot, {5, 6}}};
   const std::string text = format_metrics(sent);
   const auto got = parse_metrics(text).value();
   REQUIRE(got.size() == 1);
   CHECK(got[0].name == "accuracy");
   CHECK(got[0].weight == 2);
+  CHECK(got[0].formula == program::Formula::kRoot);
+  CHECK(got[0].counts == std::vector<double>{5, 6});
   for (std::size_t size = 1; size < text.size(); ++size)
     CHECK(parse_metrics(std::string_view(text).substr(0, size)).error().code == Code::kProtocolMismatch);
 }

@@ -260,18 +260,18 @@ TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
     zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
     zmq_send(router, welcome.data(), welcome.size(), 0);
   };
-  greet_back(3);
+  greet_back(4);
   CHECK(errors.wait(1)[0].code == Code::kProtocolMismatch);
   const Result<void> up = client->wait_up(std::vector{peer}, soon());
   REQUIRE(!up);
   CHECK(up.error().code == Code::kProtocolMismatch);
-  CHECK(up.error().message.find("speaks protocol version 3; this is version 2") != std::string::npos);
+  CHECK(up.error().message.find("speaks protocol version 4; this is version 3") != std::string::npos);
   // It is tried again and again; the log says it once, and when it is something else.
-  greet_back(3);
   greet_back(4);
+  greet_back(5);
   CHECK(warnings.wait(2) ==
-        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 3; this is version 2",
-                                 "worker:0 at " + address + ": speaks protocol version 4; this is version 2"});
+        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 4; this is version 3",
+                                 "worker:0 at " + address + ": speaks protocol version 5; this is version 3"});
   const int now = 0;
   zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
   zmq_close(router);

@@ -91,7 +91,11 @@ inline constexpr std::string_view kLossScaleVariable = "optimizer/.loss_scale";
 
 enum class OutputKind { kResult, kMetric, kGradient, kAssign, kAssignAdd, kAssignSub };
 enum class Reduce { kMean, kSum };
-enum class Part { kWhole, kNumerator, kDenominator };
+enum class Part { kWhole, kNumerator, kDenominator, kTruePositives, kFalsePositives, kTrueNegatives, kFalseNegatives };
+/// What is computed of a metric's parts, which are summed before. kPlain: the ratio of numerator and denominator.
+enum class Formula { kPlain, kRoot, kPrecision, kRecall, kRocAuc, kPrAuc };
+std::string_view part_name(Part part);           // not of kWhole
+std::string_view formula_name(Formula formula);  // not of kPlain
 /// Part of an update of rows that a module's result is: values, or ids.
 enum class RowsPart { kAll, kValues, kIndices };
 /// Effect of an assignment: kLast replaces the value; kDifference adds the change since the function read it. kUnstated
@@ -105,6 +109,7 @@ struct OutputBinding {
   int index = 0;     // of the result
   Reduce reduce = Reduce::kMean;
   Part part = Part::kWhole;
+  Formula formula = Formula::kPlain;  // of a metric in parts
   RowsPart rows = RowsPart::kAll;
   std::optional<InputBinding> ids = {};  // source of the row ids of kValues, if not a kIndices output
   Apply apply = Apply::kUnstated;        // of kAssign

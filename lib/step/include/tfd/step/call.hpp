@@ -4,6 +4,7 @@
 // A call of a function of the program and what comes of it, as values: the same for a step in this process and for one
 // that a worker is asked for. Thread rule: plain values.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,6 +50,8 @@ struct Metric {
   program::Part part = program::Part::kWhole;
   double value = 0;
   double weight = 1;  // number of examples of a mean
+  program::Formula formula = program::Formula::kPlain;
+  std::vector<double> counts = {};  // in place of the value, if there is a formula: one number, or one per threshold
 };
 
 /// Outcome of a function call.
@@ -57,7 +60,8 @@ struct CallOutcome {
   std::vector<Metric> metrics;
 };
 
-/// Accumulates metrics of many calls: means weighted by examples, sums added, ratios as numerator / denominator.
+/// Accumulates metrics of many calls: means weighted by examples, sums added, ratios as numerator / denominator, and
+/// the parts of formulas added up, too.
 class MetricAccumulator {
  public:
   void add(const std::vector<Metric>& metrics);
@@ -74,6 +78,8 @@ class MetricAccumulator {
     bool ratio = false;
     double numerator = 0;
     double denominator = 0;
+    program::Formula formula = program::Formula::kPlain;
+    std::map<program::Part, std::vector<double>> counts = {};  // of a formula
   };
   std::vector<Sum> sums_;
 };

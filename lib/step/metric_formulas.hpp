@@ -1,0 +1,17 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Metrics that are functions of sums, as Keras computes them. Thread rule: plain functions.
+#include <map>
+#include <vector>
+
+#include "tfd/program/program.hpp"
+
+namespace tfd::step {
+
+/// What is reported: the formula's value for the parts' sums, each a number, or numbers from the lowest threshold to
+/// the highest. What is divided by zero is zero, but for the root of a mean of nothing, which is NaN. source:
+/// Keras 3.15, metrics.RootMeanSquaredError, Precision, Recall and AUC.
+double value_of(program::Formula formula, const std::map<program::Part, std::vector<double>>& sums);
+
+}  // namespace tfd::step
