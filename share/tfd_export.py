@@ -1261,10 +1261,12 @@ def _torch_settings(kind, group):
     known["AdamW"] = known["Adam"] | {"weight_decay": "weight_decay"}
     if kind not in known:
         raise ValueError(f"torch: tfd has no optimizer with the formula of torch's {kind}; it has {', '.join(known)}, and others as program.json states them")
-    for name, advice in {"weight_decay": "add it to the loss, or use AdamW, which decays apart from the gradient", "dampening": "leave it out",
-                         "maximize": "negate the loss"}.items():
-        if group.get(name) and name not in known[kind]:
-            raise ValueError(f"torch: tfd has no {name} as torch's {kind} means it: {advice}")
+    advice = {"weight_decay": "add it to the loss, or use AdamW, which decays apart from the gradient", "dampening": "leave it out",
+              "maximize": "negate the loss", "initial_lr": "a scheduler changes the learning rate: state its schedule in program.json"}
+    alike = ("params", "betas", "foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")
+    for name, value in group.items():
+        if name == "initial_lr" or (value and name not in known[kind] and name not in alike):
+            raise ValueError(f"torch: tfd has no {name} as torch's {kind} means it{': ' + advice[name] if name in advice else ''}")
     settings = {ours: value if isinstance(value := group[theirs], bool) else float(value) for theirs, ours in known[kind].items() if group[theirs]}
     if "betas" in group:
         settings |= {"beta_1": float(group["betas"][0]), "beta_2": float(group["betas"][1]), "corrected_epsilon": True}

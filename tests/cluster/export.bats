@@ -497,11 +497,46 @@ for mine, theirs in zip(tfd_export.load_into(make(), "ck").variables, model.vari
 PY
 }
 
-@test "export: README's first lines: a model of Keras trains, and its weights come back" {
-  needs TFD_KERAS_PYTHON "keras and jax"
-  # Its three blocks under "Your own model", as they stand there.
+# The blocks of README's "Your own model", as they stand there: block1 and so on.
+readme_blocks() {
   awk '/^## / { on = /Your own model/ } on && /^```/ { inside = !inside; if (inside) ++block; next } on && inside { print >("block" block) }' \
     "$TFD_SOURCE/README.md"
+}
+
+# Trains by a block of README, and brings the weights back.
+readme_trains() { # BLOCK
+  readme_blocks
+  cat >whole.py <<'PY'
+import numpy, subprocess, sys, tfd_export
+x = numpy.random.rand(1000, 20).astype("float32")
+keep = {"x": x, "y": (x.sum(axis=1) > 10).astype("float32"), "numpy": numpy, "tfd_export": tfd_export}
+exec(open(sys.argv[1]).read(), keep)
+subprocess.run(["timeout", "120", "sh", "-euc", open("block2").read()], check=True, stdin=subprocess.DEVNULL, stdout=open("events", "w"))
+if "module" in keep:
+    module = tfd_export.load_into(keep["module"], "ck-mine")
+    predicted = module(keep["torch"].tensor(x)).detach().numpy()[:, 0]
+else:
+    params = tfd_export.load_into(keep["params"], "ck-mine")
+    predicted = x @ params["w"] + params["b"]
+assert ((predicted > 0) == keep["y"]).mean() > 0.8, predicted
+PY
+  "$PYTHON" whole.py "$1"
+  jq -es '.[-1].event == "end" and .[-1].step == 1000' events
+}
+
+@test "export: README's lines of PyTorch train, and the weights come back" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  readme_trains block4
+}
+
+@test "export: README's lines of JAX train, and the weights come back" {
+  needs TFD_JAX_PYTHON jax
+  readme_trains block5
+}
+
+@test "export: README's first lines: a model of Keras trains, and its weights come back" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  readme_blocks
   cat >whole.py <<'PY'
 import subprocess
 keep = {}
@@ -1149,6 +1184,12 @@ assert torch.amp.autocast_mode.autocast.__enter__ is autocast and not torch.is_a
 refused("torch: tfd has no optimizer with the formula of torch's RMSprop; it has SGD, Adam, AdamW", optimizer=optim.RMSprop(model.parameters()))
 refused("torch: tfd has no weight_decay as torch's Adam means it: add it to the loss, or use AdamW", optimizer=optim.Adam(model.parameters(), weight_decay=0.1))
 refused("torch: tfd has no dampening as torch's SGD means it", optimizer=optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
+scheduled = optim.SGD(model.parameters(), 0.1)
+optim.lr_scheduler.StepLR(scheduled, 10)
+refused("torch: tfd has no initial_lr as torch's SGD means it: a scheduler changes the learning rate", optimizer=scheduled)
+own = optim.SGD(model.parameters(), 0.1)
+own.param_groups[0]["trust"] = 0.5
+refused("torch: tfd has no trust as torch's SGD means it", optimizer=own)
 refused("torch: the optimizer doesn't have bias", optimizer=optim.SGD([model.weight], 0.1))
 refused("torch: the optimizer has a parameter of the shape [7]", optimizer=optim.SGD([*model.parameters(), nn.Parameter(torch.ones(7))], 0.1))
 refused("optimizer: float is not as in program.json", optimizer=0.1)
@@ -1182,12 +1223,12 @@ tfd_export.torch(torch.nn.Linear(1, 1), None, {"x": torch.ones(1, 1)}, "refused"
   [[ ${stderr##*$'\n'} == "ImportError: torch: torch 2.9, torchax 0.0.13 and jax 0.10 fit each other, but here are torch "*": "*"aten.prod"* ]]
 }
 
-@test "export: optax' Adam and AdamW, and a model of Flax NNX" {
+@test "export: optax' Adam and AdamW, and models of Flax NNX and Linen" {
   needs TFD_JAX_PYTHON jax
   "$PYTHON" -c 'import optax, flax' 2>/dev/null || skip "TFD_JAX_PYTHON names no Python with optax and flax"
   cat >export.py <<'PY'
 import jax, jax.numpy as jnp, numpy as np, optax, tfd_export
-from flax import nnx
+from flax import linen, nnx
 random = np.random.default_rng(3)
 data = {"x": random.normal(0, 1, (96, 5)).astype("float32"), "y": random.normal(0, 1, (96, 1)).astype("float32")}
 class Model(nnx.Module):
@@ -1200,23 +1241,34 @@ def loss(params, state, batch):
     model = nnx.merge(graph, params, state, copy=True)
     value = jnp.mean((model(batch["x"]) - batch["y"]) ** 2)
     return value, nnx.state(model, nnx.Not(nnx.Param))
-OPTIMIZERS = {"adam": (optax.adam(3e-3), {"adam": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True}}),
-              "adamw": (optax.adamw(3e-3), {"adamw": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True, "weight_decay": 1e-4}})}
+class Linen(linen.Module):
+    @linen.compact
+    def __call__(self, x, train):
+        x = linen.BatchNorm(use_running_average=not train)(linen.Dense(8, use_bias=False)(x))
+        return linen.Dense(1)(jnp.tanh(x))
+variables = Linen().init(jax.random.key(3), data["x"][:1], False)
+def loss_of_linen(params, state, batch):
+    y, new = Linen().apply({"params": params, "batch_stats": state}, batch["x"], True, mutable=["batch_stats"])
+    return jnp.mean((y - batch["y"]) ** 2), new["batch_stats"]
+ADAM = optax.adam(3e-3), {"adam": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True}}
+ADAMW = optax.adamw(3e-3), {"adamw": {"learning_rate": 3e-3, "epsilon": 1e-8, "corrected_epsilon": True, "weight_decay": 1e-4}}
+TRAININGS = {"adam": (loss, params, state, *ADAM), "adamw": (loss, params, state, *ADAMW),
+             "linen": (loss_of_linen, variables["params"], variables["batch_stats"], *ADAM)}
 if __name__ == "__main__":
-    for name, (optimizer, stated) in OPTIMIZERS.items():
+    for name, (loss, params, state, _, stated) in TRAININGS.items():
         tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, name, state=state, data=data, optimizer=stated, train={"steps": 24})
     try: tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "refused", state=state, optimizer=optax.adam(1e-3))
     except ValueError as problem: assert 'is not as in program.json; that is a name, or {"adam": {"learning_rate": 0.001, "epsilon": 1e-8, "corrected_epsilon": true}}' in str(problem), problem
     else: raise AssertionError
 PY
   "$PYTHON" export.py
-  for name in adam adamw; do
+  for name in adam adamw linen; do
     rm -rf out && cp -r $name out
     losses --set "train.checkpoint.dir=$name.ck" >$name.losses
   done
   "$PYTHON" - <<'PY'
 from export import *
-for name, (optimizer, _) in OPTIMIZERS.items():
+for name, (loss, params, state, optimizer, _) in TRAININGS.items():
     p, s, kept, values = params, state, optimizer.init(params), []
     step = jax.jit(jax.value_and_grad(loss, has_aux=True))
     for i in range(24):
@@ -1262,6 +1314,13 @@ PY
     needs "$variable" $kind
     export "TFD_HAVE_${kind^^}=1" "PATH=$(dirname "$PYTHON"):$PATH"
   done
-  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
-  [[ $output != *skip* && $output == *", 0 failed" ]]
+  TFD_HAVE_TENSORFLOW=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
+  [[ $(grep -c '^skip .*(torch)$' <<<"$output") == $(grep -c '^skip' <<<"$output") && $output == *", 0 failed" ]]
+}
+
+@test "export: the example of tfd-export(1) for PyTorch runs" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1
+  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export.1.scd:$(grep -n '^# needs: torch$' "$TFD_SOURCE/man/tfd-export.1.scd" | awk -F: '{ print $1 - 1 }')"
+  [[ $output == "ok "*"1 examples, 0 failed" ]]
 }
