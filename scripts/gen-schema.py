@@ -343,10 +343,12 @@ INPUT = any_of(
     record({"rng": record({"dtype": ref("dtype"), "shape": ref("shape"), "seed": NATURAL}), **SHARDING}, "rng"),
 )
 REDUCE = {"reduce": enum("mean sum")}
+COUNTS = "true_positives false_positives true_negatives false_negatives"  # parts of a metric that is computed of sums
 ROWS = {"part": enum("values indices"), "ids": ref("ids")}
 OUTPUT = any_of(
     record({"result": NATURAL, **SHARDING}, "result"),
-    record({"metric": TEXT, "part": enum("numerator denominator"), **REDUCE, **SHARDING}, "metric"),
+    record({"metric": TEXT, "part": enum("numerator denominator " + COUNTS), "formula": enum("root precision recall roc_auc pr_auc"),
+            **REDUCE, **SHARDING}, "metric"),
     record({"gradient": TEXT, **REDUCE, **ROWS, **SHARDING}, "gradient"),
     record({"gradients": TEXT, **REDUCE, **SHARDING}, "gradients"),
     record({"assign": TEXT, "apply": enum("difference last"), **ROWS, **SHARDING}, "assign"),

@@ -11,7 +11,7 @@ namespace tfd::launch {
 namespace {
 
 /// All that a launcher says: an outer one's (srun, torchrun, tfd-launch) would contradict ours.
-constexpr std::array<std::string_view, 23> kSaid{"RANK",
+constexpr std::array<std::string_view, 24> kSaid{"RANK",
                                                  "WORLD_SIZE",
                                                  "LOCAL_RANK",
                                                  "LOCAL_WORLD_SIZE",

@@ -446,7 +446,7 @@ ours = tfd_export.load_into(make(), "ck")
 for mine, theirs in zip(ours.variables, model.variables):
     np.testing.assert_allclose(mine.value, theirs.value, atol=1e-4, err_msg=mine.path)
 np.testing.assert_allclose(np.load("predicted.npy"), ours.predict(data, verbose=0), atol=1e-5)
-end = [json.loads(line) for line in open("events")][-1]["metrics"]
+end = [json.loads(line) for line in open("events")][-1]["eval"]
 ours.compile(loss="mse", metrics=["mae"])
 loss, mae = ours.evaluate(data, y, sample_weight=weight, verbose=0)
 assert abs(end["loss"] - loss) < 2e-3, (end, loss, mae)  # tfd: the mean of the batches' losses; Keras weights them by their weights
@@ -568,8 +568,10 @@ def refused(text, *arguments, **more):
     else: raise AssertionError(text)
 refused("the model isn't compiled")
 refused("tfd has no optimizer Adafactor; it has SGD", "mse", "adafactor")
-refused("no mean", "mse", "adam", [keras.metrics.AUC()])
-refused("root_mean_squared_error is no mean", "mse", "adam", [keras.metrics.RootMeanSquaredError()])
+refused("r2_score is no mean, nor AUC", "mse", "adam", [keras.metrics.R2Score()])
+refused("precision is 2 numbers, one for each threshold", "mse", "adam", [keras.metrics.Precision([0.3, 0.6], name="precision")])
+for more in ({"summation_method": "minoring"}, {"curve": "PRGAIN"}, {"multi_label": True, "num_labels": 1}):
+    refused("auc: tfd has the AUC of the curves ROC and PR by interpolation, without multi_label", "mse", "adam", [keras.metrics.AUC(name="auc", **more)])
 class Own(keras.Sequential):
     def train_step(self, *arguments): pass
 for wrong, text in ((Own([layers.Dense(1)]), "Own has a train_step() of its own"),
@@ -599,6 +601,48 @@ PY
   losses --set train.checkpoint.dir=ck >ours
   [ "$(sort -u ours | wc -l)" -gt 5 ]
   "$PYTHON" -c 'from export import *; keras.utils.clear_session(); assert (tfd_export.load_into(make(), "ck").get_weights()[0] == 1).all()'
+}
+
+@test "export: Keras' AUC, Precision, Recall and RootMeanSquaredError, on devices, in a cluster and in a group, are Keras' own of all rows" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >export.py <<'PY'
+import json, keras, numpy as np, tfd_export
+from keras.metrics import AUC, Precision, Recall, RootMeanSquaredError
+random = np.random.default_rng(1)
+x = random.normal(0, 1, (1000, 6)).astype("float32")
+y = (x.sum(axis=1) + random.normal(0, 1, 1000) > 1).astype("float32")[:, None]
+def make():
+    keras.utils.set_random_seed(1)
+    return keras.Sequential([keras.Input((6,)), keras.layers.Dense(8, "relu"), keras.layers.Dense(1, "sigmoid")], name="m")
+def metrics():
+    return [AUC(name="roc"), AUC(curve="PR", name="pr", num_thresholds=50), Precision(name="precision"), Recall(0.3, name="recall"),
+            Precision(0.9999, name="none"), RootMeanSquaredError(name="rmse"), "accuracy"]
+if __name__ == "__main__":
+    program = tfd_export.keras(make(), "binary_crossentropy", keras.optimizers.Adam(0.02), metrics(), batch=(x[:32], y[:32]), to="out",
+                               data={"x": x[:640], "y": y[:640]}, train={"steps": 40, "replicas": "split"})
+    program.evaluation(data={"x": x[640:], "y": y[640:]})  # the last batch is smaller
+PY
+  "$PYTHON" export.py
+  train() { timeout 120 "${@:2}" --set "train.checkpoint.dir=$1" --set train.log_every=1 </dev/null >"$1.events"; }
+  train one tfd-run -q out/program.json
+  train two tfd-run -q out/program.json --strategy mirrored --devices 2
+  train cluster tfd-serve --jobs worker=3,ps=2 -- tfd-coordinate -q out/program.json
+  train group tfd-launch -n 2 -- tfd-run -q out/program.json --strategy multi-worker-mirrored
+  cat >compare.py <<'PY'
+from export import *
+model = make()
+model.compile("adam", "binary_crossentropy", metrics=metrics())
+for name in ("one", "two", "cluster", "group"):
+    tfd_export.load_into(model, name)
+    theirs = model.evaluate(x[640:], y[640:], batch_size=32, verbose=0, return_dict=True)
+    events = [json.loads(line[line.index("{"):]) for line in open(name + ".events") if '"event":"' in line]
+    ours = next(event for event in events if event["event"] == "end")["eval"]
+    assert set(ours) == set(theirs) and theirs["none"] == 0 and theirs["roc"] > 0.6, theirs
+    for metric, value in theirs.items():
+        assert abs(ours[metric] - value) < 2e-6, (name, metric, ours, theirs)
+    assert all(set(event["metrics"]) == set(ours) for event in events if event["event"] == "step"), events[1]
+PY
+  "$PYTHON" compare.py
 }
 
 @test "export: python -m tfd_export takes a saved Keras model, data and names, and saves it with the weights of a checkpoint" {
@@ -639,7 +683,7 @@ assert run("model.keras --load ck --to trained.keras") == (0, "trained.keras\n",
 model, test = keras.saving.load_model("trained.keras"), np.load("test.npz")
 loss, accuracy = model.evaluate(test["x"], test["y"], verbose=0)
 end = [json.loads(line) for line in open("events")][-1]
-end = end.get("eval") or end["metrics"]
+end = end["eval"]
 assert abs(loss - end["loss"]) < 1e-6 and abs(accuracy - end["accuracy"]) < 1e-6 and accuracy > 0.9, (loss, accuracy, end)
 def program(line):
     code, out, err = run(line)
@@ -722,7 +766,7 @@ model, data = Net(), np.load("train.npz")
 model.load_state_dict(trained)
 loss = torch.nn.functional.cross_entropy(model(torch.tensor(data["x"])), torch.tensor(data["y"])).item()
 end = [json.loads(line) for line in open("events")][-1]
-end = end.get("eval") or end["metrics"]
+end = end["eval"]
 assert abs(loss - end["loss"]) < 1e-6 and end["accuracy"] > 0.9, (loss, end)
 assert run("net.py:one --loss mse_loss --optimizer sgd --data train.npz --to one")[0] == 0
 assert json.load(open("one/program.json"))["optimizer"] == {"sgd": {"learning_rate": 0.001}}
@@ -799,7 +843,7 @@ tfd_export.load_into([ours.w, ours.table, ours.calls, ours.mean], "ck")
 for name in ("w", "table", "calls", "mean"):
     np.testing.assert_allclose(getattr(ours, name), getattr(model, name), atol=5e-6, err_msg=name)
 np.testing.assert_allclose(np.load("predicted.npy"), model(data["x"]), atol=5e-6)
-end = [json.loads(line) for line in open("events")][-1]["metrics"]
+end = [json.loads(line) for line in open("events")][-1]["eval"]
 assert abs(end["error"] - float(tf.reduce_mean((model(data["x"]) - data["y"]) ** 2))) < 1e-5, end
 try: tfd_export.load_into(ours, "ck")
 except ValueError as problem: assert "has no variable 'unused'" in str(problem), problem
@@ -921,7 +965,7 @@ for (name, mine), theirs in zip(ours.state_dict().items(), model.state_dict().va
 assert ours[1].num_batches_tracked == 30
 ours.eval()
 np.testing.assert_allclose(np.load("predicted.npy"), ours(tensors["x"]).detach(), atol=2e-5)
-end = [json.loads(line) for line in open("events")][-1]["metrics"]
+end = [json.loads(line) for line in open("events")][-1]["eval"]
 value, metrics = loss(ours, tensors)
 assert abs(end["loss"] - value.item()) < 1e-5 and abs(end["accuracy"] - metrics["accuracy"][0].item() / 96) < 1e-6, end
 PY
@@ -1289,7 +1333,7 @@ import json
 from export import *
 model = tfd_export.load_into(make_model(), "ck")
 loss, accuracy = model.evaluate(*rows_of("test"), batch_size=BATCH, verbose=0)
-end = [json.loads(line) for line in open("events")][-1]["metrics"]
+end = [json.loads(line) for line in open("events")][-1]["eval"]
 assert abs(loss - end["loss"]) < 1e-5 and abs(accuracy - end["accuracy"]) < 1e-6 and accuracy > 0.9, (loss, accuracy, end)
 PY
 }
@@ -1302,7 +1346,7 @@ PY
 from export import *
 params = tfd_export.load_into(initial(np.random.default_rng(2)), "ck")
 test = windows((HERE / "sonnets.txt").read_text())[-56:]
-end = [json.loads(line) for line in open("events")][-1]["metrics"]
+end = [json.loads(line) for line in open("events")][-1]["eval"]
 assert abs(loss(params, {"text": test}) - end["loss"]) < 1e-5, end
 PY
 }

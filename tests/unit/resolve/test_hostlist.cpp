@@ -177,12 +177,12 @@ TEST_CASE("job counts: NAME=COUNT in the order given") {
     CAPTURE(bad);
     CHECK_FALSE(parse_job_counts(bad));
   }
+}
 
-  TEST_CASE("job counts: a name that is nearly a known one is noticed, and a user's own isn't") {
-    CHECK(nearly_known_jobs("workers=2,ps=1") ==
-          std::vector<std::string>{"--jobs: 'workers' is no job that tfd knows, did you mean 'worker'?"});
-    CHECK(nearly_known_jobs("wroker=2,cheif=1").size() == 2);
-    CHECK(nearly_known_jobs("worker=2,ps=1,chief=1,evaluator=1,trainer=1,p=1,pss,,=").empty());
-    CHECK(nearly_known_jobs("").empty());
-  }
+TEST_CASE("job counts: a name that is nearly a known one is noticed, and a user's own isn't") {
+  CHECK(nearly_known_jobs("workers=2,ps=1") ==
+        std::vector<std::string>{"--jobs: 'workers' is no job that tfd knows, did you mean 'worker'?"});
+  CHECK(nearly_known_jobs("wroker=2,cheif=1").size() == 2);
+  CHECK(nearly_known_jobs("worker=2,ps=1,chief=1,evaluator=1,trainer=1,p=1,pss,,=").empty());
+  CHECK(nearly_known_jobs("").empty());
 }

@@ -30,12 +30,12 @@ FrameHeader some_header() {
 
 }  // namespace
 
-TEST_CASE("frame: the bytes of version 2 stay as they are") {
+TEST_CASE("frame: the bytes of version 3 stay as they are") {
   std::string out;
   append_frame(out, some_header(), "body");
   CHECK(hex(out) ==
         "f7544644"
-        "02"
+        "03"
         "03"
         "0200"
         "3412"

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who listens at an address of this host, for errors about a port that is taken. Thread rule: pure function; reads
+// The process that listens at an address of this host, for errors about a port that is taken. Thread rule: pure function; reads
 // /proc.
 #include <string>
 
