@@ -65,7 +65,8 @@ Coordinator::~Coordinator() {
     workers_.ignore_answers();  // callbacks during the endpoint's destruction are ignored
   }
   if (sessions_ && endpoint_ != nullptr) end_sessions(Deadline::after(kGoodbye));
-  owned_endpoint_.reset();  // no callback runs after this
+  if (!goodbye && shown_.valid()) (void)shown_.wait_for(kGoodbye);  // or the last one might not leave
+  owned_endpoint_.reset();                                          // no callback runs after this
   const Error ended{Code::kCancelled, "the coordinator has ended", {}};
   closures_.abandon(ended);
   resources_.abandon();
@@ -73,8 +74,10 @@ Coordinator::~Coordinator() {
 
 void Coordinator::show_training(const std::string& standing) {
   if (servers_.empty()) return;
+  const auto answered = std::make_shared<std::promise<void>>();  // shared: std::function copies
+  shown_ = answered->get_future();
   ps_->task(0).coordinate({task::PutKey{.key = task::kStandingKey, .value = standing}}, Deadline::after(kShown),
-                          [](const Result<task::CoordinationAnswer>&) {});
+                          [answered](const Result<task::CoordinationAnswer>&) { answered->set_value(); });
 }
 
 std::map<std::string, DataProgress> Coordinator::data_progress() const {

@@ -7,6 +7,7 @@
 // run.
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <memory>
 
@@ -212,6 +213,7 @@ class Coordinator final : public ClusterCoordinator {
   bool dispatching_ = false;                 // I/O thread only
   bool dispatch_again_ = false;              // I/O thread only
   transport::Endpoint* endpoint_ = nullptr;  // the same endpoint: its thread still uses it during destruction
+  std::future<void> shown_;                  // the answer to the last show_training()
   std::unique_ptr<transport::Endpoint> owned_endpoint_;  // last: its thread uses all of the above
 };
 

@@ -40,7 +40,7 @@ setup() {
   [[ $output == "tfd: cannot write to stdout: "* ]]
   run -71 bash -c 'tfd-resolve local --jobs worker=1 >&-'
   run -71 bash -c 'echo "[{\"range\": 3}]" | tfd-data - >&-'
-  run -71 bash -c "tfd-run -q \"$EXAMPLES/linear/program.json\" --set train.steps=3 >&-"
+  run -71 bash -c "tfd-run -q \"$TFD_SOURCE/examples/linear/program.json\" --set train.steps=3 >&-"
   run -71 bash -c 'tfd-serve -q --jobs worker=1 >&-'
   run -0 bash -c 'tfd-serve -q --jobs worker=1 -- true >&-'  # which prints nothing
 }

@@ -53,10 +53,10 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   run -0 --separate-stderr timeout 60 ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck3
   grep -q '^worker:0: {"event":"end"' <<<"$output"
   # What a task's own shell sends elsewhere is JSON there, too.
-  printf '%s\n' '#!/bin/sh' 'exec tfd-launch -n 1 -- sh -c "tfd-run \"\$@\" >seen; tfd-run \"\$@\" | jq -c .event" - "$@"' >launch.sh
+  printf '%s\n' '#!/bin/sh' 'exec tfd-launch -n 1 -- sh -c "tfd-run \"\$@\" >seen; tfd-run \"\$@\" | jq -c .event" - "$@" --strategy one-device' >launch.sh
   run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck4
   jq -es '.[-1].event == "end"' seen
   [[ $output == *'worker:0: "end"'* ]]
-  TFD_FORMAT=text run -0 --separate-stderr timeout 60 tfd-launch --format json -n 1 -- tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck5
+  TFD_FORMAT=text run -0 --separate-stderr timeout 60 tfd-launch --format json -n 1 -- tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --strategy one-device --set train.checkpoint.dir=ck5
   grep -q '^worker:0: {"event":"end"' <<<"$output"
 }

@@ -32,7 +32,7 @@ wait_until() {
   run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json
   [[ ${lines[0]} =~ ^step\ [0-9]+\ of\ 100000000\ \ loss\ [0-9.e+]+\ \ [0-9.e+]+\ steps/s\ \ ETA ]]
   [[ $output == *"checkpoint ck/step-"* ]]
-  for line in "${lines[@]}"; do [ "${#line}" -le 80 ] || { echo "$line"; false; }; done
+  [ "$(grep -Ec '^(worker|ps):[01] +up' <<<"$output")" = 4 ]  # in a pipe each task has one line, however long
   [[ $output != *ADDRESS* ]]
   run -0 env TFD_COLUMNS=80 "$TERMINAL" xterm timeout 30 tfd-status --cluster spec.json
   for line in "${lines[@]}"; do [ "${#line}" -le 80 ] || { echo "$line"; false; }; done

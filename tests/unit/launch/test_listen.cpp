@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 
@@ -20,7 +21,9 @@ TEST_CASE("listen: port 0 becomes a real one, which nobody else can take") {
   const auto second = listen_on(first.address);
   REQUIRE(!second);
   CHECK(second.error().code == Code::kSystem);
-  CHECK(second.error().message == fmt::format("cannot bind 127.0.0.1:{}: address already in use", first.address.port));
+  CHECK(second.error().message ==
+        fmt::format("cannot bind 127.0.0.1:{}: address already in use (test-launch, process {})", first.address.port,
+                    ::getpid()));
 }
 
 TEST_CASE("listen: IPv6") {

@@ -85,7 +85,7 @@ TEST_CASE("ps_v1, no_ps: the cluster spec needs to have ps jobs") {
 
 TEST_CASE("parameter server strategy: the first thing that is wrong is what is said") {
   const auto said = [](const char* config) { return make(config).error().message; };
-  CHECK(said(R"({"cluster": {"worker": ["w:1"]}})").find("task type") != std::string::npos);
+  CHECK(said(R"({"cluster": {"worker": ["w:1"]}})").find("which task is this?") != std::string::npos);
   CHECK(said(R"({"cluster": {"worker": ["w:1"]}, "task": {"type": "worker", "index": 3}})").find("`ps` jobs") !=
         std::string::npos);
   CHECK(said(R"({"cluster": {"worker": ["w:1"], "ps": ["p:1"]}, "task": {"type": "worker", "index": 3}})")
