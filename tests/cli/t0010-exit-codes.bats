@@ -65,6 +65,9 @@ broken_program() { echo '{"v": 1, "variables": 3}' >broken.json; }
   in_shell 71 'exec tfd --help >/dev/full'
   touch none
   PATH=$T:$PATH gives 126 tfd broken
+  mkdir alone
+  cp "$(command -v tfd)" alone/tfd
+  gives 78 alone/tfd schema  # without what was installed with it
   all_of tfd
 }
 
@@ -129,6 +132,8 @@ SH
   gives 64 tfd-status --cluster spec.json --wait --watch
   echo '{"cluster": {}}' >empty.json
   gives 65 tfd-status --cluster empty.json
+  gives 69 tfd-status --cluster dead.json --key-file none --timeout 200ms --logs worker:0
+  in_shell 71 'exec tfd-status --help >/dev/full'
   gives 75 tfd-status --cluster dead.json --key-file none --wait --timeout 200ms
   another_version
   gives 76 tfd-status --cluster version.json --key-file none --wait

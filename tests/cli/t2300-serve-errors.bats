@@ -37,7 +37,7 @@ refuses() {
   serve --jobs worker=1
   port=$(port_of .cluster.worker[0])
   refuses 71 "{\"cluster\": {\"worker\": [\"127.0.0.1:$port\"]}}"
-  [ "$stderr" = "tfd-serve: cannot bind 127.0.0.1:$port: address already in use" ]
+  [[ $stderr =~ ^"tfd-serve: cannot bind 127.0.0.1:$port: address already in use (tfd-serve, process "[0-9]+")"$ ]]
 }
 
 @test "serve: tasks that aren't there, or aren't served" {

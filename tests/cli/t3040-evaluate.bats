@@ -82,9 +82,10 @@ lines() { # [FILTER]
   trained
   mkfifo silent
   exec 7<>silent
-  tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - --grace 60s <&7 2>talk &
+  tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - --grace 60s <&7 >answers 2>talk &
   local pid=$!
-  until grep -q 'weights from' talk; do sleep 0.05; done
+  lines | sed -n 1p >&7
+  until [ -s answers ]; do kill -0 "$pid"; sleep 0.05; done
   kill -TERM "$pid"
   timeout 20 tail --pid="$pid" -f /dev/null
   local status=0

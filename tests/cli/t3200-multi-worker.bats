@@ -63,8 +63,9 @@ teardown() { run_teardown; }
   until_true is_shown
   [ "$(jq -c "$doc" status.json)" = '[[1,0,3,8],[1,3,3,8],[1,6,2,8]]' ]
   run -0 tfd-status --cluster cluster.json --key-file none
-  [[ ${lines[0]} =~ ^TASK\ +STATE\ +UPTIME\ +MEMORY\ +STEP\ +GEN\ +REPLICAS\ +LATE\ +ADDRESS$ ]]
-  [[ ${lines[1]} =~ ^worker:0\ +up\ +[0-9ms]+\ +[0-9.]+\ [KM]iB\ +[0-9]+\ +1\ +0-2\ of\ 8\ +[0-9.]+\ ms\ +127.0.0.1:[0-9]+$ ]]
+  [[ ${lines[0]} == "step "*" of 1000000"* ]]
+  grep -Eq '^TASK +STATE +UPTIME +MEMORY +STEP +GEN +REPLICAS +LATE' <<<"$output"
+  grep -Eq '^worker:0 +up +[0-9ms]+ +[0-9.]+ [KM]iB +[0-9]+ +1 +0-2 of 8 +[0-9.]+ ms' <<<"$output"
   kill -TERM "${PIDS[0]}"
   group_ends 75
 }

@@ -146,7 +146,7 @@ PY
   local name
   for workers in 1 2 4; do
     run -0 --separate-stderr timeout 120 tfd-serve --jobs "worker=$workers,ps=2" -- tfd-coordinate program.json --set "train.checkpoint.dir=w$workers"
-    jq -es 'last | .reason == "done" and .metrics.loss < 0.5' <<<"$output"
+    jq -es 'last | .reason == "done" and .eval.loss < 0.5' <<<"$output"
     for name in bn/moving_mean bn/moving_variance; do
       close_to "$(saved "w$workers/step-00000080.safetensors" $name)" "$(saved w1/step-00000080.safetensors $name)" $((workers - 1))
     done

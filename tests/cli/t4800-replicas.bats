@@ -52,7 +52,7 @@ JSON
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
   # [0 1] [2 3], [4 5] [6 7], and [8 9] alone: the mean of what each step saw.
   [ "$(jq -c 'select(.event == "step") | [.step, .metrics.mean]' <<<"$output" | paste -sd' ')" = "[1,1.5] [2,5.5] [3,8.5]" ]
-  jq -es 'last | .reason == "end_of_data" and .step == 3 and .metrics.again == 4.5' <<<"$output"
+  jq -es 'last | .reason == "end_of_data" and .step == 3 and .eval.again == 4.5' <<<"$output"
   jq -es '.[0] | .event == "start" and .workers == 1 and .replicas == 2' <<<"$output"
   run -0 tfd-status --cluster spec.json --json
   jq -e '.tasks[] | select(.task == "worker:0") | .devices == ["cpu:0", "cpu:1"]' <<<"$output"

@@ -93,8 +93,8 @@ setup() {
 
 @test "bash: tfd completes its commands, and theirs" {
   commands=$(tools | sed -n 's/^tfd-//p')
-  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help | sort)" ]
-  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands help | sort)" ]
+  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help schema | sort)" ]
+  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands help schema | sort)" ]
   [ "$(offered tfd -v hel)" = help ]
   for command in $commands; do
     [ "$(offered tfd "$command" -)" = "$(offered "tfd-$command" -)" ] || fault "tfd $command -"

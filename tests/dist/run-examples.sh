@@ -135,7 +135,7 @@ while IFS= read -r -d '' example; do
 done < <(
   for file in "$SOURCE"/man/*.scd; do list_rendered_examples "$file"; done
   list_examples "$SOURCE/README.md"
-  list_examples "$SOURCE/guides/operating.md"
+  [ ! -e "$SOURCE/guides/operating.md" ] || list_examples "$SOURCE/guides/operating.md"
 )
 
 echo "$count examples, $failed failed"
