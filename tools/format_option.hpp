@@ -25,7 +25,9 @@ inline cli::Option format_option(std::string& format) {
 inline bool prints_text(const std::string& format, const cli::Io& io) {
   if (format != "auto") return format == "text";
   const std::string shown = io.env.get("TFD_TEXT_STREAM");
-  return io.out.is_terminal() || (!shown.empty() && shown == process::name_of_stream(io.out.fd()));
+  const bool is_mpirun =
+      io.env.has("OMPI_COMM_WORLD_RANK");  // Open MPI's, which gives every rank a terminal of its own
+  return (io.out.is_terminal() && !is_mpirun) || (!shown.empty() && shown == process::name_of_stream(io.out.fd()));
 }
 
 }  // namespace tfd
