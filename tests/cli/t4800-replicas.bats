@@ -56,7 +56,7 @@ JSON
   jq -es '.[0] | .event == "start" and .workers == 1 and .replicas == 2' <<<"$output"
   run -0 tfd-status --cluster spec.json --json
   jq -e '.tasks[] | select(.task == "worker:0") | .devices == ["cpu:0", "cpu:1"]' <<<"$output"
-  run -0 tfd-status --cluster spec.json
+  run -0 env TFD_COLUMNS=200 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-status --cluster spec.json
   [[ $output == *"cpu:0,cpu:1"* ]]
 }
 
