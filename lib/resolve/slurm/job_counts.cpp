@@ -40,7 +40,8 @@ std::vector<std::string> nearly_known_jobs(std::string_view counts) {
   for (const std::string& part : split(counts, ',')) {
     const std::string name = part.substr(0, part.find('='));
     if (std::ranges::find(known, name) != known.end()) continue;
-    const auto plural = std::ranges::find_if(known, [&](const std::string& one) { return one.size() > 2 && name == one + "s"; });
+    const auto plural =
+        std::ranges::find_if(known, [&](const std::string& one) { return one.size() > 2 && name == one + "s"; });
     const auto near = name.size() > 4 ? find_nearest(name, known) : std::nullopt;
     const bool is_near = near && near->size() + 1 >= name.size() && name.size() + 1 >= near->size();
     if (plural != known.end() || is_near)

@@ -10,8 +10,9 @@ namespace {
 
 TEST_CASE("event text: a training from its start to its end") {
   EventText text({});
-  CHECK(text.line_of(R"({"event":"start","task":"local","program":"p.json","step":0,"steps":300,"workers":1,"replicas":2})"
-                     "\n") == "step   0/300  training p.json, 1 worker, 2 replicas\n");
+  CHECK(text.line_of(
+            R"({"event":"start","task":"local","program":"p.json","step":0,"steps":300,"workers":1,"replicas":2})"
+            "\n") == "step   0/300  training p.json, 1 worker, 2 replicas\n");
   CHECK(text.line_of(R"({"event":"step","task":"local","step":100,"metrics":{"loss":1.56592,"accuracy":0.9},)"
                      R"("rates":{"steps_per_second":306.79}})") == "step 100/300  loss 1.566, accuracy 0.9  306.8/s\n");
   CHECK(text.line_of(R"({"event":"eval","step":100,"metrics":{"loss":"NaN"},"seconds":0.25})") ==
@@ -20,7 +21,8 @@ TEST_CASE("event text: a training from its start to its end") {
         "step 100/300  best so far: saved ck/best/a\n");
   CHECK(text.line_of(R"({"event":"worker","task":"worker:1","state":"lost","step":120,"reason":"silent"})") ==
         "step 120/300  worker:1 lost: silent\n");
-  CHECK(text.line_of(R"({"event":"end","reason":"done","step":300,"metrics":{"loss":0.5},"eval":{"loss":0.25},"seconds":2})") ==
+  CHECK(text.line_of(
+            R"({"event":"end","reason":"done","step":300,"metrics":{"loss":0.5},"eval":{"loss":0.25},"seconds":2})") ==
         "step 300/300  done: loss 0.5; evaluation: loss 0.25  2.00s\n");
   CHECK(text.line_of(R"({"event":"end","reason":"error","step":7,"metrics":{},"error":{"message":"gone"}})") ==
         "step   7/300  ended by an error: gone\n");

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process that listens at an address of this host, for errors about a port that is taken. Thread rule: pure function; reads
-// /proc.
+// The process that listens at an address of this host, for errors about a port that is taken. Thread rule: pure
+// function; reads /proc.
 #include <string>
 
 #include "tfd/cluster/address.hpp"
