@@ -2,13 +2,13 @@
 #include "tfd/cli/progress.hpp"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "internal.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cli/columns.hpp"
 
 namespace tfd::cli {
 namespace {
@@ -19,11 +19,6 @@ constexpr auto kRateWindow = std::chrono::seconds(10);
 constexpr double kLeastRateSeconds = 0.5;
 constexpr std::size_t kLongestBar = 20;
 constexpr std::size_t kShortestBar = 5;
-
-std::size_t columns_of_terminal(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 /// "[#####.....] " of `width` cells.
 std::string bar_text(const ProgressView& view, std::size_t width) {
@@ -105,8 +100,7 @@ void Progress::update(std::int64_t done, const std::string& note) {
   view_.rate = rate_.per_second();
   view_.note = note;
   if (rewrites_)
-    io_.err.show_status(
-        progress_line(view_, columns_of_terminal(io_.err.fd()) - 1));  // a wrapped line can't be rewritten
+    io_.err.show_status(progress_line(view_, columns_of(io_.err) - 1));  // a wrapped line can't be rewritten
   else
     (void)io_.err.write(fmt::format("{}: {}\n", view_.what, numbers_text(view_)));
   drawn_ = true;

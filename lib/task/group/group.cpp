@@ -17,8 +17,8 @@
 #include "meeting.hpp"
 #include "messages/protocol.hpp"
 #include "messages/status.hpp"
-#include "news.hpp"
 #include "roster.hpp"
+#include "tfd/base/notifier.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
@@ -165,7 +165,7 @@ class GroupImpl final : public Group {
     if (held_.is_held()) {
       lost_meanwhile_.erase(asked->name);  // it is there again
       held_.admit(caller.connection, *asked, std::move(responder));
-      news_.tell();
+      news_.notify();
     } else if (!is_elastic()) {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
     } else if (const auto agrees = roster_.has_generation() ? check_agreement(own_request(), *asked) : Result<void>();
@@ -190,7 +190,7 @@ class GroupImpl final : public Group {
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason,
                                format_duration(options_.silence)));
     const MutexLock lock(mutex_);  // who is told looks only after it
-    news_.tell();
+    news_.notify();
     if (event.state == transport::PeerState::kUp) {
       roster_.up(event.name, event.incarnation);
       if (held_.is_held()) held_.meeting().set_lost(event.name, false);
@@ -321,7 +321,7 @@ class GroupImpl final : public Group {
       if (gives_up(begun)) return fail(Code::kCancelled, "interrupted");
       if (deadline.expired())
         return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
-      news_.await(kPause);
+      news_.wait(Deadline::after(kPause));
     }
   }
 
@@ -406,7 +406,7 @@ class GroupImpl final : public Group {
                            if (referral && referral->to != own_name() &&
                                (referral->has_group || (is_first_meeting && directory_.comes_before_own(referral->to))))
                              referred_ = {referral->to, true, referral->at};
-                           news_.tell();
+                           news_.notify();
                          });
     }
   }
@@ -425,7 +425,7 @@ class GroupImpl final : public Group {
       const MutexLock lock(mutex_);
       request = own_request();
     }
-    const JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.tell(); });
+    const JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.notify(); });
     TFD_TRY(wait(Deadline::never(), [&call] {
       return call.is_answered() ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
     }));
@@ -453,7 +453,7 @@ class GroupImpl final : public Group {
       if (names.empty()) return {};
       if (gives_up(report.since())) return fail(Code::kCancelled, "interrupted");
       TFD_TRY(report.go_on(names, deadline));
-      news_.await(kPoll);
+      news_.wait(Deadline::after(kPoll));
     }
   }
 
@@ -465,7 +465,7 @@ class GroupImpl final : public Group {
   std::size_t asked_ = 0;                                // tasks that a newcomer has asked
   std::atomic<bool> has_newcomers_ = false;              // written under the lock
   std::atomic<transport::Incarnation> incarnation_ = 0;  // the endpoint's, once it is there: its handlers come before
-  News news_;                                            // what a wait looks at may have changed
+  Notifier news_;                                        // what a wait looks at may have changed
 
   mutable Mutex mutex_;
   Roster roster_ TFD_GUARDED_BY(mutex_);
