@@ -103,7 +103,7 @@ void Core::ship_all() {
     Link* link = find_link(id);
     if (link == nullptr) continue;
     link->is_dirty = false;
-    if (!link->ship(*wire_)) on_closed(id, "connection reset");
+    if (!link->ship(*wire_)) on_closed(id, std::string(kConnectionReset));
     for (std::function<void()> begin; (link = find_link(id)) != nullptr && (begin = link->take_ready());) begin();
   }
 }

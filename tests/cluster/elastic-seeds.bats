@@ -7,23 +7,18 @@ load ../fault/elastic
 setup() { elastic_setup; }
 teardown() { run_teardown; }
 
-seeds() { # FIRST LAST
-  local seed
-  for ((seed = $1; seed <= $2; ++seed)); do random_faults "$seed" 1; done
-}
-
 @test "elastic: random faults of the seeds 1 to 25 leave the undisturbed run's bits" {
-  seeds 1 25
+  random_faults 1 25 1
 }
 
 @test "elastic: random faults of the seeds 26 to 50 leave the undisturbed run's bits" {
-  seeds 26 50
+  random_faults 26 50 1
 }
 
 @test "elastic: random faults of the seeds 51 to 75 leave the undisturbed run's bits" {
-  seeds 51 75
+  random_faults 51 75 1
 }
 
 @test "elastic: random faults of the seeds 76 to 100 leave the undisturbed run's bits" {
-  seeds 76 100
+  random_faults 76 100 1
 }

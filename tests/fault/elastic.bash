@@ -43,35 +43,43 @@ reaches() { # I STEP
   RUN=${PIDS[$1]} until_event "worker:$1" ".event == \"step\" and .step >= $2"
 }
 
-# Faults in a random order, which is the seed's; in the end the weights are an undisturbed run's.
-random_faults() { # SEED ROUNDS
-  local seed=$1 round victim other kind args=(--workers 1:3 --set train.steps=1000000)
-  RANDOM=$seed
+# Faults in a random order, one of the seed's, in a group that trains.
+random_round() { # ARGS…
+  local victim=$((RANDOM % 3)) kind=$((RANDOM % 5)) other
+  other=$(((victim + 1) % 3))
+  case $kind in
+    3) # frozen, for less than others wait
+      kill -STOP "${PIDS[$victim]}"
+      sleep "0.$((RANDOM % 900 + 100))"
+      kill -CONT "${PIDS[$victim]}"
+      return
+      ;;
+    4)
+      kill -TERM "${PIDS[$victim]}"
+      LIMIT=60 ends "${PIDS[$victim]}"
+      ;;
+    *) killed "$victim" ;;
+  esac
+  if [ $((RANDOM % 3)) = 0 ]; then
+    sleep "0.0$((RANDOM % 90 + 10))"
+    killed "$other"
+    member "$other" "$@"
+  fi
+  member "$victim" "$@"
+}
+
+# Faults of these seeds, each seed's ROUNDS after the other's in one training; in the end the weights are an undisturbed run's.
+random_faults() { # FIRST LAST ROUNDS
+  local seed round args=(--workers 1:3 --set train.steps=1000000)
   rm -rf ck undisturbed
   members 3 "${args[@]}"
   reaches 0 100
-  for ((round = 0; round < $2; ++round)); do
-    sleep "0.$((RANDOM % 900 + 100))"
-    victim=$((RANDOM % 3)) other=$(((victim + 1) % 3)) kind=$((RANDOM % 5))
-    case $kind in
-      3) # frozen, for less than others wait
-        kill -STOP "${PIDS[$victim]}"
-        sleep "0.$((RANDOM % 900 + 100))"
-        kill -CONT "${PIDS[$victim]}"
-        continue
-        ;;
-      4)
-        kill -TERM "${PIDS[$victim]}"
-        LIMIT=60 ends "${PIDS[$victim]}"
-        ;;
-      *) killed "$victim" ;;
-    esac
-    if [ $((RANDOM % 3)) = 0 ]; then
-      sleep "0.0$((RANDOM % 90 + 10))"
-      killed "$other"
-      member "$other" "${args[@]}"
-    fi
-    member "$victim" "${args[@]}"
+  for ((seed = $1; seed <= $2; ++seed)); do
+    RANDOM=$seed
+    for ((round = 0; round < $3; ++round)); do
+      sleep "0.$((RANDOM % 900 + 100))"
+      random_round "${args[@]}"
+    done
   done
   somebody_trains
   ends_with_undisturbed_bits 143

@@ -145,7 +145,7 @@ of_variable() { # VARIABLE ARGS…
 
 @test "elastic: random deaths, freezes and farewells, of the chief too and of two at once, leave the undisturbed run's bits" {
   local seed
-  for seed in ${TFD_FAULT_SEEDS:-1}; do random_faults "$seed" 6; done
+  for seed in ${TFD_FAULT_SEEDS:-1}; do random_faults "$seed" "$seed" 6; done
 }
 
 @test "elastic: who is lost takes no replica's copies of variables along, and who comes gets them" {

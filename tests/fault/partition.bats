@@ -51,9 +51,6 @@ talks() { # I TEXT
 }
 
 @test "partition: a chief that nobody hears is done without, and takes no step with itself alone" {
-  # Open: when the cut heals, the two sides may refer each other to each other's meeting, and both wait until --join: about one
-  # time in eight on a busy machine. Once more, until a referral says which generation it is of.
-  BATS_TEST_RETRIES=1
   hosts
   members
   # What it sends is lost; it hears the others.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "directory.hpp"
 #include "group_keys.hpp"
@@ -31,6 +30,7 @@ constexpr Duration kNamedAfter = std::chrono::seconds(3);   // of silence
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
 constexpr Duration kFarewell = std::chrono::seconds(5);     // of a member that is asked to end, for those that are left
 constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
+constexpr Duration kAskAgain = std::chrono::seconds(1);     // who else has a group: it may have gone on meanwhile
 
 class GroupImpl final : public Group {
  public:
@@ -170,8 +170,8 @@ class GroupImpl final : public Group {
       responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
     } else if (const auto agrees = roster_.has_generation() ? check_agreement(own_request(), *asked) : Result<void>();
                !agrees) {
-      responder.reply(fail(agrees.error()));      // the members needn't meet for it
-    } else if (roster_.holder() == own_name()) {  // it waits until this generation ends
+      responder.reply(fail(agrees.error()));                         // the members needn't meet for it
+    } else if (asking_.empty() && roster_.holder() == own_name()) {  // it waits until this generation ends
       held_.keep(caller.connection, *std::move(asked), std::move(responder));
       has_newcomers_ = true;
     } else {
@@ -179,10 +179,10 @@ class GroupImpl final : public Group {
     }
   }
 
-  /// Says who holds the next meeting of this generation.
+  /// Says whom this task asks to join; else who holds the next meeting of its generation.
   std::string refer() const TFD_REQUIRES(mutex_) {
-    const std::string holder = roster_.holder();
-    return format_referral({holder, roster_.has_generation(), holder.empty() ? "" : directory_.address_of(holder)});
+    const std::string to = asking_.empty() ? roster_.holder() : asking_;
+    return format_referral({to, roster_.generation().number, to.empty() ? "" : directory_.address_of(to)});
   }
 
   void peer_changed(const transport::PeerEvent& event) {
@@ -203,7 +203,8 @@ class GroupImpl final : public Group {
       static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
     }
     // The communicator may see the end of a process first, and says this of it.
-    const std::string_view reason = event.is_gone ? "its connection has ended" : std::string_view(event.reason);
+    const bool has_ended = event.is_gone || event.reason == transport::kConnectionReset;
+    const std::string_view reason = has_ended ? "its connection has ended" : std::string_view(event.reason);
     Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, reason), event.name};
     miss(lost);
     // The end of a process is seen by the communicator, behind all that it sent before.
@@ -362,6 +363,7 @@ class GroupImpl final : public Group {
     if (is_elastic())
       for (const std::string& name : names())
         if (name != own_name()) meeting.set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
+    referred_ = {};
     held_.begin(std::move(meeting), own_request());
     has_newcomers_ = false;
   }
@@ -369,13 +371,13 @@ class GroupImpl final : public Group {
   /// Holds the meeting. A referral: another one is held, or its group is making steps.
   Result<Met> hold_meeting(Deadline deadline) {
     if (is_elastic()) begin_meeting();
-    std::set<std::string> probed;
+    std::map<std::string, Deadline> asked;
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
-      if (is_elastic()) look_for_others(probed);
+      if (is_elastic()) look_for_others(asked);
       const MutexLock lock(mutex_);
       // One that stands before this member answers again.
       if (is_elastic() && roster_.has_generation() && roster_.holder() != own_name())
-        referred_ = {roster_.holder(), true};
+        referred_ = {roster_.holder(), roster_.generation().number};
       if (!referred_.to.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
       return held_.meeting().missing();
     }));
@@ -391,24 +393,30 @@ class GroupImpl final : public Group {
     return result;
   }
 
-  /// Asks each task that is up, once, whether others have a generation: before a first one begins, and after a cut,
-  /// when others may have gone on without this member.
-  void look_for_others(std::set<std::string>& probed) {
+  /// Asks each task that is up whether others have a newer generation, or a first one, while this one waits: after a
+  /// cut they may go on without this member at any time. `asked`: until when nobody is asked again.
+  void look_for_others(std::map<std::string, Deadline>& asked) {
     for (const std::string& name : names()) {
       if (name == own_name()) continue;
-      if (!is_up(name)) probed.erase(name);
-      if (!is_up(name) || !probed.insert(name).second) continue;
+      if (!is_up(name)) asked.erase(name);
+      const auto found = asked.find(name);
+      if (!is_up(name) || (found != asked.end() && !found->second.expired())) continue;
+      asked.insert_or_assign(name, Deadline::after(kAskAgain));
       endpoint_->request(peer_of(name), meeting_message(""), Deadline::after(options_.silence),
                          [this](const Result<transport::Message>& answer) {
                            const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
                            const MutexLock lock(mutex_);
-                           const bool is_first_meeting = !roster_.has_generation();
-                           if (referral && referral->to != own_name() &&
-                               (referral->has_group || (is_first_meeting && directory_.comes_before_own(referral->to))))
-                             referred_ = {referral->to, true, referral->at};
+                           if (referral && referral->to != own_name() && is_ahead(*referral)) referred_ = *referral;
                            news_.notify();
                          });
     }
+  }
+
+  /// True if who holds a meeting should join this one instead. Of one generation, the first member that isn't lost
+  /// holds it, and each finds that out by itself.
+  bool is_ahead(const Referral& other) const TFD_REQUIRES(mutex_) {
+    if (other.generation != roster_.generation().number) return other.generation > roster_.generation().number;
+    return !roster_.has_generation() && directory_.comes_before_own(other.to);
   }
 
   /// Asks a task that may hold the meeting, and waits for its end. A referral: it doesn't, or it is lost meanwhile.
@@ -424,7 +432,17 @@ class GroupImpl final : public Group {
     {
       const MutexLock lock(mutex_);
       request = own_request();
+      asking_ = host;  // who waits for a meeting here would wait for one that this task waits for
+      held_.send_away(refer());
+      has_newcomers_ = false;
     }
+    const auto answered = ask(peer, request, deadline);
+    const MutexLock lock(mutex_);
+    asking_.clear();
+    return answered;
+  }
+
+  Result<Met> ask(transport::PeerId peer, const JoinRequest& request, Deadline deadline) {
     const JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.notify(); });
     TFD_TRY(wait(Deadline::never(), [&call] {
       return call.is_answered() ? std::vector<std::string>() : std::vector<std::string>{"the other members"};
@@ -471,7 +489,8 @@ class GroupImpl final : public Group {
   Roster roster_ TFD_GUARDED_BY(mutex_);
   HeldMeeting held_ TFD_GUARDED_BY(mutex_);
   std::map<std::string, transport::Incarnation> lost_meanwhile_ TFD_GUARDED_BY(mutex_);  // while the members meet
-  Referral referred_ TFD_GUARDED_BY(mutex_);                // who has a group, before a first meeting ends
+  Referral referred_ TFD_GUARDED_BY(mutex_);                // whom to join instead of holding this meeting
+  std::string asking_ TFD_GUARDED_BY(mutex_);               // whom this task has asked to join
   std::unique_ptr<collective::Communicator> communicator_;  // made under the lock, used by its own thread
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
   std::optional<Error> gone_ TFD_GUARDED_BY(mutex_);  // the first member that was lost, its process's end included

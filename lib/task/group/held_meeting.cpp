@@ -25,6 +25,11 @@ void HeldMeeting::keep(std::uint64_t connection, JoinRequest request, transport:
   newcomers_.insert_or_assign(connection, Newcomer{std::move(request), std::move(responder)});
 }
 
+void HeldMeeting::send_away(const std::string& answer) {
+  for (auto& [connection, one] : newcomers_) one.responder.reply(meeting_message(answer));
+  newcomers_.clear();
+}
+
 void HeldMeeting::forget(std::uint64_t connection) {
   newcomers_.erase(connection);
   const auto found = waiting_.find(connection);

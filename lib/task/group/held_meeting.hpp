@@ -39,6 +39,8 @@ class HeldMeeting {
   /// Lets a task wait for the next meeting.
   void keep(std::uint64_t connection, JoinRequest request, transport::Responder responder);
   bool has_newcomers() const { return !newcomers_.empty(); }
+  /// Answers those that wait for the next meeting: this task won't hold it.
+  void send_away(const std::string& answer);
   /// Forgets the requests of a connection that has ended.
   void forget(std::uint64_t connection);
   /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any

@@ -130,18 +130,19 @@ Result<JoinRequest> parse_join(std::string_view text) {
 }
 
 std::string format_referral(const Referral& referral) {
-  return Json{{"ask", referral.to}, {"has_group", referral.has_group}, {"at", referral.at}}.dump();
+  return Json{{"ask", referral.to}, {"generation", referral.generation}, {"at", referral.at}}.dump();
 }
 
 std::optional<Referral> parse_referral(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   const auto to = json.is_object() ? json.find("ask") : json.end();
   if (to == json.end() || !to->is_string()) return std::nullopt;
-  const auto has_group = json.find("has_group");
+  const auto generation = json.find("generation");
   const std::string at = text_at(json, "at");
-  return Referral{.to = to->get<std::string>(),
-                  .has_group = has_group != json.end() && has_group->is_boolean() && has_group->get<bool>(),
-                  .at = cluster::parse_address(at) ? at : ""};
+  return Referral{
+      .to = to->get<std::string>(),
+      .generation = generation != json.end() && generation->is_number_unsigned() ? generation->get<std::uint64_t>() : 0,
+      .at = cluster::parse_address(at) ? at : ""};
 }
 
 std::string format_result(const MeetingResult& result) {

@@ -47,8 +47,8 @@ struct MeetingResult {
 /// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know.
 struct Referral {
   std::string to = {};
-  bool has_group = false;  // it is of a group that makes steps; else it holds a first meeting
-  std::string at = {};     // where whom to ask is, if it is known
+  std::uint64_t generation = 0;  // that makes steps, or meets again, there; 0: a first meeting
+  std::string at = {};           // where whom to ask is, if it is known
 };
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frame.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -41,7 +42,7 @@ void InprocNet::remove(NodeId node) {
   const MutexLock lock(mutex_);
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) return;
-  drop_links_of(node, "connection reset");
+  drop_links_of(node, std::string(kConnectionReset));
   if (const auto bound = bound_.find(found->second.address); bound != bound_.end() && bound->second == node)
     bound_.erase(bound);
   nodes_.erase(node);
@@ -95,7 +96,7 @@ void InprocNet::disconnect(NodeId node, LinkId link) {
   const MutexLock lock(mutex_);
   const auto found = links_.find(number(link));
   if (found == links_.end() || found->second.asker != node) return;
-  if (!is_cut(found->second)) close_side(side(found->first, true), found->second, true, "connection reset");
+  if (!is_cut(found->second)) close_side(side(found->first, true), found->second, true, std::string(kConnectionReset));
   links_.erase(found);
 }
 
@@ -153,7 +154,7 @@ void InprocNet::kill(const std::string& address) {
     if (node.is_dead || (node.address != address && !(node.address.empty() && node.name == address))) continue;
     node.is_dead = true;
     node.inbox.clear();
-    drop_links_of(id, "connection reset");
+    drop_links_of(id, std::string(kConnectionReset));
     bound_.erase(node.address);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "frame.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/transport/endpoint.hpp"
 #include "zmq/gate.hpp"
 #include "zmq/probe.hpp"
 
@@ -390,7 +391,7 @@ void ZmqWire::on_hang_up(Sink& sink, LinkId link, const std::string& address, Fa
   if (failure == Failure::kKey || (keyed && mechanism == "CURVE"))
     return sink.on_refused(link, "uses a different key; pass the cluster's key with --key-file",
                            failure == Failure::kKey);
-  sink.on_closed(link, "connection reset");
+  sink.on_closed(link, std::string(kConnectionReset));
 }
 
 void ZmqWire::on_event(Sink& sink, const Event& event) {
@@ -406,7 +407,7 @@ void ZmqWire::on_event(Sink& sink, const Event& event) {
   } else if (connection.failure != Failure::kNone) {
     on_hang_up(sink, link, std::string(connection.numeric), connection.failure);
   } else if (connection.stands) {
-    sink.on_closed(link, "connection reset");
+    sink.on_closed(link, std::string(kConnectionReset));
   } else {
     sink.on_closed(link, probes_.why(connection.numeric));
   }

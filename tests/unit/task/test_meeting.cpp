@@ -250,10 +250,10 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
   CHECK(told->at == result.at);
-  const auto referral = task::parse_referral(task::format_referral({"worker:2", true, "h2:7000"}));
+  const auto referral = task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000"}));
   REQUIRE(referral);
   CHECK(referral->to == "worker:2");
-  CHECK(referral->has_group);
+  CHECK(referral->generation == 4);
   CHECK(referral->at == "h2:7000");
   CHECK(task::parse_referral(R"({"ask": "worker:2", "at": "nowhere"})")->at.empty());
   for (

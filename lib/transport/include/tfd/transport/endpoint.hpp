@@ -57,6 +57,9 @@ struct PeerOptions {
   bool deadlines_wait_for_bytes = false;
 };
 
+/// The reason of kLost if a connection has ended without a goodbye: so it does when a process dies.
+inline constexpr std::string_view kConnectionReset = "connection reset";
+
 struct PeerEvent {
   PeerId peer{};
   std::string name;  // as given to add_peer
