@@ -18,6 +18,7 @@ train_on() {
   wait_until status_has checkpoint
 }
 status_has() { timeout 30 tfd-status --cluster spec.json --json | jq -e ".training.$1 != null" >/dev/null; }
+is_old() { timeout 30 tfd-status --cluster spec.json | grep -Eq '^step [0-9]+ of 100000000 .* steps/s  [0-9]+s ago$'; }
 wait_until() {
   local deadline=$((SECONDS + 60))
   until "$@"; do [ "$SECONDS" -lt "$deadline" ] || { echo "not within a minute: $*"; return 1; }; done
@@ -42,8 +43,11 @@ wait_until() {
   [[ $output == *ADDRESS* ]]
   run -0 env TFD_COLUMNS=40 "$TERMINAL" xterm timeout 30 tfd-status --cluster spec.json
   [[ $output == *"worker:1  up"* ]]
-  kill -INT "$COORDINATOR"
-  coordinator_ends 75
+  kill -KILL "$COORDINATOR"
+  coordinator_ends 137
+  wait_until is_old # the servers say what they were told, and since when that is
+  run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
+  jq -e '.training | .age_s > 5 and .steps_per_second > 0 and .seconds_left == null' <<<"$output"
 }
 
 @test "status: a run that is over leaves where it ended with its servers; another run begins without" {

@@ -182,7 +182,8 @@ nlohmann::ordered_json training_json(const Training& training) {
           {"metrics", std::move(metrics)},
           {"steps_per_second", training.steps_per_second ? Json(*training.steps_per_second) : Json()},
           {"seconds_left", left ? Json(*left) : Json()},
-          {"checkpoint", training.checkpoint.empty() ? Json() : Json(training.checkpoint)}};
+          {"checkpoint", training.checkpoint.empty() ? Json() : Json(training.checkpoint)},
+          {"age_s", std::chrono::duration<double>(training.age).count()}};
 }
 
 }  // namespace

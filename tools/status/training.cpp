@@ -12,7 +12,8 @@ namespace tfd::status {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kLongest = 1e9;  // seconds: later is never
+constexpr double kLongest = 1e9;                      // seconds: later is never
+constexpr Duration kFresh = std::chrono::seconds(5);  // it is told about once a second
 
 std::optional<Training> parse_training(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
@@ -32,8 +33,10 @@ std::optional<Training> parse_training(const std::string& text) {
 
 }  // namespace
 
+bool Training::is_fresh() const { return age <= kFresh; }
+
 std::optional<double> Training::seconds_left() const {
-  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps) return std::nullopt;
+  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps || !is_fresh()) return std::nullopt;
   const double seconds = static_cast<double>(*steps - step) / *steps_per_second;
   return seconds < kLongest ? std::optional(seconds) : std::nullopt;
 }
@@ -41,7 +44,10 @@ std::optional<double> Training::seconds_left() const {
 std::optional<Training> find_training(const std::vector<TaskReport>& reports) {
   for (const TaskReport& report : reports)
     if (report.status && !report.status->training.empty())
-      if (auto training = parse_training(report.status->training)) return training;
+      if (auto training = parse_training(report.status->training)) {
+        training->age = std::chrono::milliseconds(report.status->training_age_ms);
+        return training;
+      }
   return std::nullopt;
 }
 
@@ -50,7 +56,9 @@ std::string headline(const Training& training, std::size_t columns) {
                                                 : fmt::format("step {}", training.step)};
   for (const auto& [name, value] : training.metrics) parts.push_back(fmt::format("{} {:.4g}", printable(name), value));
   if (training.steps_per_second) parts.push_back(fmt::format("{:.3g} steps/s", *training.steps_per_second));
-  if (const auto left = training.seconds_left())
+  if (!training.is_fresh())
+    parts.push_back(format_duration(std::chrono::floor<std::chrono::seconds>(training.age)) + " ago");
+  else if (const auto left = training.seconds_left())
     parts.push_back("ETA " + format_duration(std::chrono::seconds(std::llround(std::ceil(*left)))));
   if (!training.checkpoint.empty()) parts.push_back("checkpoint " + printable(training.checkpoint));
   std::string out;

@@ -18,14 +18,18 @@ struct Training {
   std::vector<std::pair<std::string, double>> metrics = {};  // of the last `step` event; a number each
   std::optional<double> steps_per_second = {};
   std::string checkpoint = {};  // path of the newest one
-  /// Seconds until the last step at this rate, where both are known.
+  Duration age = {};            // since whoever makes its steps has said this
+  /// False if it hasn't been said again for some seconds.
+  bool is_fresh() const;
+  /// Seconds until the last step at this rate, where both are known, and fresh.
   std::optional<double> seconds_left() const;
 };
 
 /// The training that the tasks tell of; nullopt if none does. What isn't of the expected type is left out.
 std::optional<Training> find_training(const std::vector<TaskReport>& reports);
-/// "step 1200 of 20000  loss 0.0234  350 steps/s  ETA 0:54  checkpoint ck/step-00001000.safetensors" and a newline, in
-/// lines of at most so many columns, where each part fits.
+/// "step 1200 of 20000  loss 0.0234  350 steps/s  ETA 54s  checkpoint ck/step-00001000.safetensors" and a newline, in
+/// lines of at most so many columns, where each part fits. Of a training that is slow, stopped or dead it says how old
+/// this is, "12s ago", in place of what is left.
 std::string headline(const Training& training, std::size_t columns);
 
 }  // namespace tfd::status

@@ -86,12 +86,14 @@ std::optional<std::string> GroupStatus::made(std::int64_t step, Clock::time_poin
 void GroupStatus::show(std::string standing) {
   const MutexLock lock(mutex_);
   standing_ = std::move(standing);
+  shown_ = Clock::now();
 }
 
 void GroupStatus::describe(task::TaskStatus& status) const {
   const MutexLock lock(mutex_);
   if (generation_ == 0) return;
   status.training = standing_;
+  if (!standing_.empty()) status.training_age_ms = milliseconds(Clock::now() - shown_);
   task::MembershipStatus& out = status.group.emplace();
   out.step = step_;
   out.generation = generation_;

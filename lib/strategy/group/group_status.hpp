@@ -70,6 +70,7 @@ class GroupStatus {
   std::int64_t step_ TFD_GUARDED_BY(mutex_) = 0;
   std::vector<Duration> waited_for_ TFD_GUARDED_BY(mutex_);  // at the end of the last step
   std::string standing_ TFD_GUARDED_BY(mutex_);
+  Clock::time_point shown_ TFD_GUARDED_BY(mutex_) = {};  // when standing_ was
   Lateness lateness_ TFD_GUARDED_BY(mutex_);
   std::size_t looked_at_ TFD_GUARDED_BY(mutex_) = 0;         // steps since the last look for a straggler
   std::optional<std::size_t> named_ TFD_GUARDED_BY(mutex_);  // the straggler that a line was about

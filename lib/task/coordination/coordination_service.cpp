@@ -23,6 +23,8 @@ void CoordinationService::handle(const transport::Caller& caller, const transpor
   const auto decoded = decode_coordination(request);
   if (!decoded) return responder.reply(fail(decoded.error()));
   CoordinationState& state = request.epoch == 0 ? process_ : run_;
+  if (const auto* put = std::get_if<PutKey>(&decoded->what); put != nullptr && &state == &run_)
+    if (put->key == kStandingKey) standing_put_ = Clock::now();
   const Ticket ticket = next_ticket_++;
   const auto until = Clock::now() + std::chrono::milliseconds(std::min(decoded->wait_ms, kLongestWaitMs));
   unanswered_.emplace(ticket, Waiting{caller.connection, std::move(responder), &state, until});

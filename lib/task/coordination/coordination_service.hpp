@@ -33,8 +33,10 @@ class CoordinationService {
   void caller_gone(const transport::Caller& caller);
   /// Sets the epoch of the task's run; if it is another one, the former's scope ends.
   void run_is(std::uint64_t epoch);
-  /// Value of a key of the run; empty if it was never put.
-  std::string of_run(const std::string& key) const { return run_.value_of(key); }
+  /// Value of kStandingKey; empty if it was never put.
+  std::string standing() const { return run_.value_of(kStandingKey); }
+  /// How long ago it was put.
+  Duration standing_age() const { return Clock::now() - standing_put_; }
 
  private:
   using Ticket = CoordinationState::Ticket;
@@ -57,7 +59,8 @@ class CoordinationService {
   EpochClaims epochs_;
   CoordinationState process_;
   CoordinationState run_;
-  std::uint64_t epoch_ = 0;  // of run_
+  std::uint64_t epoch_ = 0;              // of run_
+  Clock::time_point standing_put_ = {};  // of run_
   Ticket next_ticket_ = 0;
   std::map<Ticket, Waiting> unanswered_;
   std::set<std::pair<Clock::time_point, Ticket>> ends_;  // of their waits

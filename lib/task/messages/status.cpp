@@ -72,6 +72,7 @@ Message encode(const TaskStatus& status) {
   out.put(status.is_abandoned);
   out.put(status.idle_ms);
   out.put(status.training);
+  out.put(status.training_age_ms);
   out.put(status.log);
   out.put(status.group.has_value());
   if (!status.group) return make_message(Kind::kStatus, out);
@@ -112,6 +113,7 @@ Result<TaskStatus> decode_status(const Message& message) {
   out.is_abandoned = in.flag();
   out.idle_ms = in.number<std::int64_t>();
   out.training = in.text();
+  out.training_age_ms = in.number<std::int64_t>();
   out.log = in.text();
   if (in.flag()) out.group = take_membership(in);
   TFD_TRY(in.end("status"));

@@ -313,7 +313,9 @@ class Server final : public TaskServer {
   TaskStatus status() const {
     TaskStatus out = starting_status();
     out.incarnation = endpoint_->incarnation();
-    out.training = coordination_.of_run(kStandingKey);
+    out.training = coordination_.standing();
+    if (!out.training.empty())
+      out.training_age_ms = std::chrono::round<std::chrono::milliseconds>(coordination_.standing_age()).count();
     if (worker_) {
       worker_->fill(out);
       out.closures_done += commands_->done();

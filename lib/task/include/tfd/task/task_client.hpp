@@ -54,8 +54,9 @@ struct TaskStatus {
   std::int64_t idle_ms = 0;               // time time since it last worked on its program; 0 while it does
   bool is_abandoned = false;              // it works for a coordinator that is gone, or fenced
   std::optional<MembershipStatus> group = {};
-  std::string training = {};  // where the run's training is, as one JSON object, where this task has been told
-  std::string log = {};       // path, on its host, of the file with what it has written; empty: none
+  std::string training = {};         // where the run's training is, as one JSON object, where this task has been told
+  std::int64_t training_age_ms = 0;  // how long ago it was told
+  std::string log = {};              // path, on its host, of the file with what it has written; empty: none
 };
 
 /// Settings of the program's own datasets on one worker.
