@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "packed.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 namespace tfd::strategy {
@@ -35,7 +36,7 @@ std::string format_notice(const Notice& notice) {
   out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
   if (!notice.error) return out;
   const Json error{
-      {"code", static_cast<int>(notice.error->code)}, {"message", notice.error->message}, {"task", notice.error->task}};
+      {"code", code_name(notice.error->code)}, {"message", notice.error->message}, {"task", notice.error->task}};
   return out + error.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -64,8 +65,8 @@ Result<Notice> parse_notice(std::string_view text) {
   if (!json.is_object()) return malformed();
   const auto code = json.find("code"), message = json.find("message"), task = json.find("task");
   if (code == json.end() || message == json.end() || task == json.end()) return malformed();
-  if (!code->is_number_integer() || !message->is_string() || !task->is_string()) return malformed();
-  out.error = Error{static_cast<Code>(code->get<int>()), message->get<std::string>(), task->get<std::string>()};
+  if (!code->is_string() || !message->is_string() || !task->is_string()) return malformed();
+  out.error = Error{parse_code(code->get<std::string>()), message->get<std::string>(), task->get<std::string>()};
   return out;
 }
 
@@ -275,26 +276,14 @@ Result<std::vector<std::string>> GroupExchange::gather(std::string_view name, st
 Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std::int64_t step, Named own,
                                                      std::string& text, int root) {
   const bool is_root = communicator_.rank() == root;
-  Json head = Json::object();
-  if (is_root) {
-    Json tensors = Json::array();
-    for (const auto& [key, value] : own) tensors.push_back({key, tensor::dtype_name(value.dtype()), value.shape()});
-    head = {{"text", text}, {"tensors", std::move(tensors)}};
-  }
-  const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_root ? head.dump() : "", deadline()));
+  const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_root ? format_named(text, own) : "", deadline()));
   if (!is_root) {
-    head = Json::parse(heads[static_cast<std::size_t>(root)], nullptr, false);
-    const std::string& from = communicator_.members().all[static_cast<std::size_t>(root)].name;
-    const auto malformed = [&] { return fail(Code::kProtocolMismatch, "a malformed state from {}", from); };
-    if (!head.is_object() || !head.contains("tensors") || !head["tensors"].is_array() || !head["text"].is_string())
-      return malformed();
-    text = head["text"].get<std::string>();
+    const auto from = static_cast<std::size_t>(root);
+    auto told = TFD_TRY(parse_named(heads[from]), communicator_.members().all[from].name);
+    text = std::move(told.text);
     own.clear();
-    for (const Json& one : head["tensors"]) {
-      if (!one.is_array() || one.size() != 3 || !one[0].is_string() || !one[1].is_string()) return malformed();
-      const DType dtype = TFD_TRY(tensor::parse_dtype(one[1].get<std::string>()));
-      own.emplace_back(one[0].get<std::string>(), Tensor::uninitialized(dtype, one[2].get<tensor::Shape>()));
-    }
+    for (auto& [key, spec] : told.tensors)
+      own.emplace_back(std::move(key), Tensor::uninitialized(spec.dtype, std::move(spec.shape)));
   }
   for (auto& [key, value] : own) {
     if (value.byte_size() == 0) continue;

@@ -2,6 +2,7 @@
 #include "group_member.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <numeric>
 
@@ -157,9 +158,10 @@ Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const t
   for (const std::string& text : TFD_TRY(group_->communicator().all_gather(
            "what the members have", round_++, own.dump(), Deadline::after(options_.step_timeout)))) {
     const Json one = Json::parse(text, nullptr, false);
-    if (!one.is_object() || !one.contains("data") || !one["step"].is_number_integer() ||
-        !one["replicas"].is_number_integer() || !one["data"].is_string() || !one["saved"].is_number_integer() ||
-        !one["run"].is_string() || !one["starts_over"].is_boolean())
+    const auto has = [&one](const char* key) { return one.is_object() && one.contains(key); };
+    if (!std::ranges::all_of(std::array{"step", "replicas", "data", "saved", "run", "starts_over"}, has) ||
+        !one["step"].is_number_integer() || !one["replicas"].is_number_integer() || !one["data"].is_string() ||
+        !one["saved"].is_number_integer() || !one["run"].is_string() || !one["starts_over"].is_boolean())
       return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[out.size()]);
     out.push_back({one["step"].get<std::int64_t>(), one["replicas"].get<int>(), one["data"].get<std::string>(),
                    one["saved"].get<std::int64_t>(), one["run"].get<std::string>(), one["starts_over"].get<bool>()});

@@ -65,6 +65,13 @@ class Reader {
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
     return value;
   }
+  /// A value of an enumeration that ends with `last`.
+  template <class Enum>
+  Enum one_of(Enum last) {
+    const auto value = number<std::uint8_t>();
+    is_good_ = is_good_ && value <= static_cast<std::uint8_t>(last);
+    return is_good_ ? static_cast<Enum>(value) : Enum{};
+  }
   std::string text() { return std::string(take(number<std::uint32_t>())); }
   Tensor tensor() {
     const auto rank = number<std::uint32_t>();
@@ -84,11 +91,11 @@ class Reader {
   }
   step::Metric metric() {
     step::Metric one{.name = text()};
-    one.reduce = static_cast<program::Reduce>(number<std::uint8_t>());
-    one.part = static_cast<program::Part>(number<std::uint8_t>());
+    one.reduce = one_of(program::Reduce::kSum);
+    one.part = one_of(program::Part::kFalseNegatives);
     one.value = number<double>();
     one.weight = number<double>();
-    one.formula = static_cast<program::Formula>(number<std::uint8_t>());
+    one.formula = one_of(program::Formula::kPrAuc);
     for (auto left = number<std::uint32_t>(); left > 0 && is_good_; --left) one.counts.push_back(number<double>());
     return one;
   }
@@ -153,7 +160,7 @@ Result<step::ReplicaOutputs> parse_outputs(std::string_view text) {
       one.outcome.metrics.push_back(in.metric());
     for (auto left = in.number<std::uint32_t>(); left > 0 && in.is_good(); --left) {
       variable::Update& update = one.updates.emplace_back();
-      update.kind = static_cast<variable::UpdateKind>(in.number<std::uint8_t>());
+      update.kind = in.one_of(variable::UpdateKind::kNonfiniteScale);
       update.variable = in.text();
       update.value = in.tensor();
       update.indices = in.tensor();

@@ -82,9 +82,27 @@ Result<void> Packed::set_values(std::string_view bytes) {
   return {};
 }
 
+std::string format_named(std::string_view text, const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  PackedJson all = PackedJson::array();
+  for (const auto& [name, value] : tensors) all.push_back({name, {tensor::dtype_name(value.dtype()), value.shape()}});
+  return PackedJson{{"text", text}, {"tensors", std::move(all)}}.dump();
+}
+
+Result<NamedSpecs> parse_named(std::string_view text) {
+  const PackedJson json = PackedJson::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("text") || !json.contains("tensors")) return malformed_values();
+  if (!json["text"].is_string() || !json["tensors"].is_array()) return malformed_values();
+  NamedSpecs out{.text = json["text"].get<std::string>()};
+  for (const PackedJson& one : json["tensors"]) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string()) return malformed_values();
+    out.tensors.emplace_back(one[0].get<std::string>(), TFD_TRY(parse_spec(one[1])));
+  }
+  return out;
+}
+
 std::string pack_offer(const StepOffer& offer) {
   PackedJson json{{"has", offer.has}, {"rows", offer.rows}, {"shapes", offer.shapes}};
-  if (offer.error) json["error"] = {static_cast<int>(offer.error->code), offer.error->message, offer.error->task};
+  if (offer.error) json["error"] = {code_name(offer.error->code), offer.error->message, offer.error->task};
   return json.dump(-1, ' ', false, PackedJson::error_handler_t::replace);
 }
 
@@ -102,10 +120,9 @@ Result<StepOffer> parse_offer(std::string_view text) {
   for (const PackedJson& one : json["shapes"]) out.shapes.push_back(TFD_TRY(parse_dimensions(one)));
   if (!json.contains("error")) return out;
   const PackedJson& error = json["error"];
-  if (!error.is_array() || error.size() != 3 || !error[0].is_number_integer() || !error[1].is_string() ||
-      !error[2].is_string())
+  if (!error.is_array() || error.size() != 3 || !error[0].is_string() || !error[1].is_string() || !error[2].is_string())
     return malformed();
-  out.error = Error{static_cast<Code>(error[0].get<int>()), error[1].get<std::string>(), error[2].get<std::string>()};
+  out.error = Error{parse_code(error[0].get<std::string>()), error[1].get<std::string>(), error[2].get<std::string>()};
   return out;
 }
 

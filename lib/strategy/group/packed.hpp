@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/replica_group.hpp"
@@ -30,6 +31,15 @@ class Packed {
 inline constexpr std::size_t kMostPacked = std::size_t{1} << 20;  // bytes of pack()
 std::string pack(std::span<const tensor::Tensor> values);
 std::string bytes_of(std::span<const tensor::Tensor> values);
+
+/// Text and named tensors that follow it: of these only what they are.
+struct NamedSpecs {
+  std::string text;
+  std::vector<std::pair<std::string, tensor::TensorSpec>> tensors;
+};
+std::string format_named(std::string_view text, const std::vector<std::pair<std::string, tensor::Tensor>>& tensors);
+/// kProtocolMismatch, kInvalidArgument: an unknown dtype, or a size that no tensor can have.
+Result<NamedSpecs> parse_named(std::string_view text);
 
 std::string pack_offer(const StepOffer& offer);
 /// kProtocolMismatch.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "group/group_messages.hpp"
+#include "group/packed.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -77,6 +78,34 @@ TEST_CASE("metrics arrive as they were sent, and cut off they are refused") {
   CHECK(got[0].counts == std::vector<double>{5, 6});
   for (std::size_t size = 1; size < text.size(); ++size)
     CHECK(parse_metrics(std::string_view(text).substr(0, size)).error().code == Code::kProtocolMismatch);
+}
+
+TEST_CASE("metrics of a kind that nobody knows are refused") {
+  const std::string text = format_metrics({{"loss", program::Reduce::kSum, program::Part::kWhole, 1, 1}});
+  const std::size_t name = sizeof(std::uint32_t) + std::string_view("loss").size();
+  const std::size_t formula = name + 2 + 2 * sizeof(double);
+  for (const std::size_t at : {name, name + 1, formula}) {
+    std::string other = text;
+    other[at] = 17;
+    CHECK(parse_metrics(other).error().code == Code::kProtocolMismatch);
+  }
+}
+
+TEST_CASE("named tensors are told by what they are, and a peer's nonsense is refused") {
+  const auto got = parse_named(format_named("text", {{"w", Tensor::zeros(DType::kBF16, {2, 3})}})).value();
+  CHECK(got.text == "text");
+  REQUIRE(got.tensors.size() == 1);
+  CHECK(got.tensors[0].first == "w");
+  CHECK(got.tensors[0].second == tensor::TensorSpec{DType::kBF16, {2, 3}});
+  for (const char* const nonsense :
+       {"", "[]", "{}", R"({"text": 1, "tensors": []})", R"({"text": "", "tensors": {}})",
+        R"({"text": "", "tensors": [["w", "f32", [1]]]})", R"({"text": "", "tensors": [["w", ["f32", "many"]]]})",
+        R"({"text": "", "tensors": [["w", ["f32", [-1]]]]})", R"({"text": "", "tensors": [["w", ["f32", [1.5]]]]})",
+        R"({"text": "", "tensors": [["w", ["f99", [1]]]]})",
+        R"({"text": "", "tensors": [["w", ["f64", [4611686018427387904, 4]]]]})"}) {
+    CAPTURE(nonsense);
+    CHECK_FALSE(parse_named(nonsense));
+  }
 }
 
 TEST_CASE("an error gets its member's name once") {
