@@ -477,7 +477,8 @@ def _grouped(bindings, key, group, names):
 def _formatted(value, indent=0, width=160):
     """JSON, in which what fits into a line is in one."""
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, (dict, list)) or not value or (indent and indent + len(line) <= width):
+    numbers = isinstance(value, list) and all(isinstance(one, (int, float)) for one in value)
+    if not isinstance(value, (dict, list)) or not value or numbers or (indent and indent + len(line) <= width):
         return line
     inner = " " * (indent + 2)
     if isinstance(value, dict):
@@ -729,6 +730,7 @@ class _Jax:
                 (_, (value, (_, new, metrics))), gradients = j.value_and_grad(scaled, has_aux=True)(trained)
             # jax.grad of a complex parameter is the conjugate of the direction in which the loss grows.
             gradients = j.tree_util.tree_map(lambda one: j.numpy.conj(one) if _is_complex(one) else one, gradients)
+            gradients = self.decayed(params, gradients)
             new = [leaf for i, leaf in enumerate(j.tree_util.tree_leaves(new)) if i not in unchanged]
             return value, gradients, new, metrics
 
@@ -756,6 +758,10 @@ class _Jax:
             if (found.shape, found.dtype) != (spec.shape, spec.dtype):
                 raise ValueError(f"{what}: {name} has to be {spec.dtype}{list(spec.shape)}, but is {found.dtype}{list(found.shape)}")
         return tree
+
+    def decayed(self, params, gradients):
+        """The gradients with what the optimizer of the framework adds to them, and that of tfd doesn't."""
+        return gradients
 
     def unchanged(self, text, place):
         """Which state the module, whose results have it from `place` on, returns as it got it: there is nothing to assign to a frozen layer."""
@@ -1201,7 +1207,7 @@ class _TensorFlow:
 
 # ---------------------------------------------------------------------------------------------------- PyTorch
 
-def torch(module, loss, batch, to, *, optimizer="sgd", fields=None, platforms=("cpu",), **options):
+def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=None, platforms=("cpu",), **options):
     """Exports the training of a torch module by torchax -> Program.
 
     loss: loss(module, batch), plain torch code that calls the module -> the mean loss, or (loss, metrics) as in jax(). batch: a tree of arrays
@@ -1209,11 +1215,15 @@ def torch(module, loss, batch, to, *, optimizer="sgd", fields=None, platforms=("
     buffers, which are mutable state; other tensors are constants. Dropout and torch's other random functions get tfd's random numbers. 64-bit
     integers become 32-bit ones, and so does a double module, with a warning, unless jax_enable_x64 is set. The module is exported in training mode;
     for evaluation() and prediction() in evaluation mode, with function(module, batch).
-    optimizer: as in program.json, or one of torch.optim whose formula tfd has (SGD, Adam, AdamW). options: those of all frameworks, see _export().
+    optimizer: as in program.json, or one of torch.optim whose formula tfd has (SGD, Adam, AdamW). scheduler: that of its learning rate, one of
+    torch.optim.lr_scheduler, whose step() follows each batch, or (scheduler, N): every N batches. options: those of all frameworks, see _export().
     """
     _torchax()
-    traced = _Torch(module, loss, platforms)
-    stated = optimizer if isinstance(optimizer, (str, dict)) else _torch_optimizer(optimizer, module)
+    if scheduler is not None and not hasattr(optimizer, "param_groups"):
+        raise ValueError("torch: a scheduler is for an optimizer of torch.optim; in program.json the learning_rate is a schedule")
+    rates = [] if scheduler is None else _torch_rates(scheduler, optimizer, _steps_of(batch, **options))
+    stated, decays = (optimizer, {}) if isinstance(optimizer, (str, dict)) else _torch_optimizer(optimizer, module, rates)
+    traced = _Torch(module, loss, platforms, decays)
     return _export(traced, traced.batch(_arrays(batch), fields), to, stated, **options)
 
 
@@ -1233,39 +1243,98 @@ def _jax_x64():
     return j.config.jax_enable_x64
 
 
-def _torch_optimizer(optimizer, module):
-    """The optimizer of torch.optim as program.json has it: those whose formula tfd has."""
+def _steps_of(batch, data=None, train=None, batch_sizes=None, **_):
+    """How many steps the training has; None if that isn't known here."""
+    from jax import tree_util
+    train, rows = train or {"epochs": 1}, _rows(data)
+    size = _sizes(batch_sizes, np.shape(tree_util.tree_leaves(batch)[0])[0])[0]
+    return train.get("steps") or (train["epochs"] * (rows // size) if rows and "epochs" in train else None)
+
+
+def _torch_rates(scheduler, optimizer, steps):
+    """The learning rates of each group of parameters, as the program has them: those that the scheduler sets in so many steps."""
+    scheduler, every = scheduler if isinstance(scheduler, tuple) else (scheduler, 1)
+    kind, groups = type(scheduler).__name__, optimizer.param_groups
+    if getattr(scheduler, "optimizer", None) is not optimizer:
+        raise ValueError(f"torch: the {kind} is not one of this optimizer")
+    if kind == "ReduceLROnPlateau":
+        raise ValueError("torch: ReduceLROnPlateau depends on the loss, so it can't be exported; the learning_rate of program.json is a function of the step")
+    if steps is None:
+        raise ValueError("torch: for how many steps is the scheduler? State train={\"steps\": N}")
+    rates = [[] for _ in groups]
+    with _put_back(scheduler, groups) as settings:
+        for step in range(steps):
+            for group, then, of_group in zip(groups, settings, rates):
+                changed = [key for key, value in then.items() if key != "lr" and group[key] != value]
+                if changed:
+                    raise ValueError(f"torch: the {kind} changes {changed[0]} too, which a program can't: set cycle_momentum=False")
+                of_group.append(float(group["lr"]))
+            if (step + 1) % every == 0 and step + 1 < steps:
+                scheduler.step()
+    return [_table(of_group) for of_group in rates]
+
+
+@contextlib.contextmanager
+def _put_back(scheduler, groups):
+    """Lets a scheduler run; afterwards it, and the optimizer's groups, are as they were -> the settings of these groups."""
+    import warnings
+    before, settings = scheduler.state_dict(), [{key: value for key, value in group.items() if key != "params"} for group in groups]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the optimizer makes no steps
+            yield settings
+    finally:
+        scheduler.load_state_dict(before)
+        for group, then in zip(groups, settings):
+            group.update(then)
+
+
+def _table(rates):
+    """A learning rate for each step: a number, or a schedule."""
+    ends = [i for i, (rate, after) in enumerate(zip(rates, rates[1:])) if rate != after]
+    return {"piecewise_constant_decay": {"boundaries": ends, "values": [rates[i] for i in ends] + rates[-1:]}} if ends else rates[0]
+
+
+def _torch_optimizer(optimizer, module, rates=()):
+    """The optimizer of torch.optim as program.json has it, if tfd has its formula, and {parameter: the part of it that is added to its gradient}."""
     kind = type(optimizer).__name__
     if not hasattr(optimizer, "param_groups"):
         raise ValueError(_unlike_program(optimizer))
     names = {id(parameter): name for name, parameter in module.named_parameters()}
     kind = "AdamW" if kind == "Adam" and optimizer.defaults.get("decoupled_weight_decay") else kind
-    stated = [_torch_settings(kind, group) for group in optimizer.param_groups]
-    groups = {}
+    stated = [_torch_settings(kind, group, bool(rates)) for group in optimizer.param_groups]
+    stated = [settings | {"learning_rate": rate} for settings, rate in zip(stated, rates)] if rates else stated
+    groups, decays = {}, {}
     for group, settings in zip(optimizer.param_groups, stated):
         lost = [list(one.shape) for one in group["params"] if id(one) not in names]
         if lost:
             raise ValueError(f"torch: the optimizer has a parameter of the shape {lost[0]}, which is not one of the module")
-        groups |= {names[id(one)]: settings for one in group["params"] if settings != stated[0]}
+        unlike = {key: type(value)() for key, value in stated[0].items()} | settings  # what the group doesn't have would be that of the others
+        groups |= {names[id(one)]: unlike for one in group["params"] if settings != stated[0]}
+        if kind != "AdamW" and group["weight_decay"]:
+            decays |= {names[id(one)]: float(group["weight_decay"]) for one in group["params"]}
     given = {id(one) for group in optimizer.param_groups for one in group["params"]}
     missing = [name for name, one in module.named_parameters() if one.requires_grad and id(one) not in given]
     if missing:
         raise ValueError(f"torch: the optimizer doesn't have {', '.join(missing)}, which would be trained here: set requires_grad=False")
-    return {kind.lower(): stated[0] | ({"groups": groups} if groups else {})}
+    v1 = any(group.get("momentum") for group in optimizer.param_groups)  # Keras' momentum has the learning rate in it, so it differs once that changes
+    return {kind.lower(): ({"v1": True} if v1 else {}) | stated[0] | ({"groups": groups} if groups else {})}, decays
 
 
-def _torch_settings(kind, group):
+def _torch_settings(kind, group, scheduled):
     """The settings of a group of parameters, by tfd's names."""
-    known = {"SGD": {"lr": "learning_rate", "momentum": "momentum", "nesterov": "nesterov"},
+    known = {"SGD": {"lr": "learning_rate", "momentum": "momentum", "nesterov": "use_nesterov"},
              "Adam": {"lr": "learning_rate", "eps": "epsilon", "amsgrad": "amsgrad"}}
     known["AdamW"] = known["Adam"] | {"weight_decay": "weight_decay"}
     if kind not in known:
         raise ValueError(f"torch: tfd has no optimizer with the formula of torch's {kind}; it has {', '.join(known)}, and others as program.json states them")
-    advice = {"weight_decay": "add it to the loss, or use AdamW, which decays apart from the gradient", "dampening": "leave it out",
-              "maximize": "negate the loss", "initial_lr": "a scheduler changes the learning rate: state its schedule in program.json"}
-    alike = ("params", "betas", "foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay")
+    advice = {"dampening": "leave it out", "maximize": "negate the loss"}
+    alike = ("params", "betas", "foreach", "fused", "capturable", "differentiable", "decoupled_weight_decay", "weight_decay",  # or done in the module
+             "initial_lr", "max_lr", "min_lr", "swa_lr")  # a scheduler's
+    if "initial_lr" in group and not scheduled:
+        raise ValueError("torch: a scheduler changes the learning rate of the optimizer: give it as scheduler, or state the schedule in program.json")
     for name, value in group.items():
-        if name == "initial_lr" or (value and name not in known[kind] and name not in alike):
+        if value and name not in known[kind] and name not in alike:
             raise ValueError(f"torch: tfd has no {name} as torch's {kind} means it{': ' + advice[name] if name in advice else ''}")
     settings = {ours: value if isinstance(value := group[theirs], bool) else float(value) for theirs, ours in known[kind].items() if group[theirs]}
     if "betas" in group:
@@ -1283,8 +1352,8 @@ def _torch_tensors(module):
 class _Torch(_Jax):
     """A torch module as functions of (trained parameters, other tensors, batch)."""
 
-    def __init__(self, module, loss, platforms):
-        self.module, self.of_module = module, loss
+    def __init__(self, module, loss, platforms, decays):
+        self.module, self.of_module, self.decays = module, loss, decays
         tensors = _torch_tensors(module)
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False)]
         others = [name for name in tensors if name not in trained]
@@ -1294,6 +1363,10 @@ class _Torch(_Jax):
             import warnings
             warnings.warn(f"tfd_export: {', '.join(double[:3])}{' …' if len(double) > 3 else ''}: float64 becomes float32: set jax_enable_x64 to keep it", stacklevel=3)
         super().__init__(None, [values[name] for name in trained], [values[name] for name in others], trained, others, platforms=platforms)
+
+    def decayed(self, params, gradients):
+        own, of_rows = gradients
+        return [one + self.decays[name] * value if name in self.decays else one for name, value, one in zip(self.names, params, own)], of_rows
 
     def _call(self, function, training, params, state, batch, rng=None):
         """-> function(module, batch), and the tensors that it has changed in place, by their places in state."""
@@ -1313,6 +1386,7 @@ class _Torch(_Jax):
         def run(params, state, batch):
             tensors = {f"module.{name}": value for name, value in zip([*self.names, *self.state_names], [*params, *state])}
             result = t.func.functional_call(holder, tensors, (batch,))
+            result = t.utils._pytree.tree_map_only(t.Tensor, lambda one: environment.to_xla(one) if type(one) is t.Tensor else one, result)  # torch.tensor(3.0)
             return result, [tensors[f"module.{name}"] for name in self.state_names]
 
         _refuse_hooks(self.module)

@@ -930,7 +930,7 @@ def make(dropout=0.0):
 def loss(module, batch):
     result = module(batch["x"])
     right = (result.argmax(dim=1) == batch["y"]).sum()
-    return F.cross_entropy(result, batch["y"]), {"accuracy": (right.float(), torch.ones_like(right).float() * len(result))}
+    return F.cross_entropy(result, batch["y"]), {"accuracy": (right.float(), torch.tensor(float(len(result))))}
 def export(to, **more):
     first = {n: torch.tensor(v[:16]) for n, v in data.items()}
     return tfd_export.torch(make(**more), loss, first, to, batch_sizes=[16, 8], data=data, optimizer={"sgd": {"learning_rate": 0.1, "momentum": 0.9}}, train={"steps": 30})
@@ -1095,18 +1095,25 @@ class Attention(nn.Module):
     def forward(self, t):
         return self.out(self.layer(self.embed(t)).mean(1))
 optim = torch.optim
-MODELS = {"bags": (Bags, lambda m: optim.SGD(m.parameters(), 0.003, momentum=0.9, nesterov=True)),
-          "recurrent": (Recurrent, lambda m: optim.Adam(m.parameters(), 3e-3)),
-          "attention": (Attention, lambda m: optim.AdamW([{"params": m.layer.parameters()}, {"params": [*m.embed.parameters(), *m.out.parameters()], "weight_decay": 0.2}], 3e-3))}
+schedules = optim.lr_scheduler
+MODELS = {"bags": (Bags, lambda m: optim.SGD([{"params": [*m.parameters()][:2]}, {"params": [*m.parameters()][2:], "momentum": 0, "nesterov": False}], 0.003, momentum=0.9,
+                                             weight_decay=0.3, nesterov=True),
+                   lambda o: schedules.StepLR(o, 10)),
+          "recurrent": (Recurrent, lambda m: optim.Adam([{"params": m.rnn.parameters()}, {"params": [p for n, p in m.named_parameters() if "rnn" not in n], "weight_decay": 0.1}], 3e-3),
+                        lambda o: None),
+          "attention": (Attention, lambda m: optim.AdamW([{"params": m.layer.parameters()}, {"params": [*m.embed.parameters(), *m.out.parameters()], "weight_decay": 0.2}], 3e-3),
+                        lambda o: schedules.OneCycleLR(o, [3e-3, 1e-2], 24, cycle_momentum=False))}
 def loss(module, batch):
     return F.cross_entropy(module(batch["t"]), batch["y"].long())
 if __name__ == "__main__":
-    for name, (make, optimizer) in MODELS.items():
+    for name, (make, optimizer, scheduler) in MODELS.items():
         model = make()
-        tfd_export.torch(model, loss, {n: v[:16] for n, v in data.items()}, name, data=data, optimizer=optimizer(model), train={"steps": 24})
+        optimizer = optimizer(model)
+        tfd_export.torch(model, loss, {n: v[:16] for n, v in data.items()}, name, data=data, optimizer=optimizer, scheduler=scheduler(optimizer), train={"steps": 24})
 PY
   "$PYTHON" export.py
   jq -e '.optimizer.adamw | .corrected_epsilon and .epsilon == 1e-8 and .weight_decay == 0.01 and .groups."out.bias".weight_decay == 0.2' attention/program.json
+  jq -e '.optimizer.sgd.learning_rate.piecewise_constant_decay | .boundaries == [9, 19] and (.values | map(. * 1e5 | round) == [300, 30, 3])' bags/program.json
   for model in bags recurrent attention; do
     rm -rf out && cp -r $model out
     losses --set "train.checkpoint.dir=$model.ck" >$model.losses
@@ -1115,14 +1122,17 @@ PY
   grep -q stablehlo.while recurrent/train_step.mlir && [ "$(wc -c <recurrent/train_step.mlir)" -lt 150000 ]
   "$PYTHON" - <<'PY'
 from export import *
-for name, (make, optimizer) in MODELS.items():
+for name, (make, optimizer, scheduler) in MODELS.items():
     model, values = make(), []
     optimizer = optimizer(model)
+    scheduler = scheduler(optimizer)
     for i in range(24):
         optimizer.zero_grad()
         value = loss(model, {n: torch.tensor(v[16 * i % 96:][:16]) for n, v in data.items()})
         value.backward()
         optimizer.step()
+        if scheduler:
+            scheduler.step()
         values.append(value.item())
     np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=1e-6 if name != "bags" else 1e-5, err_msg=name)
     ours = tfd_export.load_into(make(), name + ".ck")
@@ -1226,11 +1236,17 @@ with torch.autocast("cpu"):
 tfd_export.torch(model, amp(False), data, "out")
 assert torch.amp.autocast_mode.autocast.__enter__ is autocast and not torch.is_autocast_enabled("cpu")
 refused("torch: tfd has no optimizer with the formula of torch's RMSprop; it has SGD, Adam, AdamW", optimizer=optim.RMSprop(model.parameters()))
-refused("torch: tfd has no weight_decay as torch's Adam means it: add it to the loss, or use AdamW", optimizer=optim.Adam(model.parameters(), weight_decay=0.1))
 refused("torch: tfd has no dampening as torch's SGD means it", optimizer=optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
-scheduled = optim.SGD(model.parameters(), 0.1)
-optim.lr_scheduler.StepLR(scheduled, 10)
-refused("torch: tfd has no initial_lr as torch's SGD means it: a scheduler changes the learning rate", optimizer=scheduled)
+refused("torch: a scheduler is for an optimizer of torch.optim", optimizer="sgd", scheduler=1)
+plain, scheduled = (optim.SGD(model.parameters(), 0.1, momentum=0.9) for _ in range(2))
+refused("torch: ReduceLROnPlateau depends on the loss", optimizer=plain, scheduler=optim.lr_scheduler.ReduceLROnPlateau(plain))
+scheduler = optim.lr_scheduler.OneCycleLR(scheduled, 0.1, 10)
+rate, momentum = scheduled.param_groups[0]["lr"], scheduled.param_groups[0]["momentum"]
+refused("torch: a scheduler changes the learning rate of the optimizer: give it as scheduler", optimizer=scheduled)
+refused("torch: the OneCycleLR is not one of this optimizer", optimizer=plain, scheduler=scheduler)
+refused("torch: for how many steps is the scheduler? State train={\"steps\": N}", optimizer=scheduled, scheduler=scheduler)
+refused("torch: the OneCycleLR changes momentum too", optimizer=scheduled, scheduler=scheduler, train={"steps": 10})
+assert scheduler.last_epoch == 0 and scheduled.param_groups[0]["lr"] == rate and scheduled.param_groups[0]["momentum"] == momentum
 own = optim.SGD(model.parameters(), 0.1)
 own.param_groups[0]["trust"] = 0.5
 refused("torch: tfd has no trust as torch's SGD means it", optimizer=own)
