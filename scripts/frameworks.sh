@@ -82,4 +82,4 @@ if ! flock -w 1800 9; then
   exit
 fi
 offer keras "jax, optax, flax.nnx, keras, tensorflow, tensorboard" TFD_JAX_PYTHON TFD_KERAS_PYTHON TFD_TENSORFLOW_PYTHON TFD_TENSORBOARD_PYTHON
-offer torch "torch, torchax, optax" TFD_TORCH_PYTHON
+offer torch "torch, torchax, optax, transformers" TFD_TORCH_PYTHON

@@ -1386,6 +1386,7 @@ class _Torch(_Jax):
         def run(params, state, batch):
             tensors = {f"module.{name}": value for name, value in zip([*self.names, *self.state_names], [*params, *state])}
             result = t.func.functional_call(holder, tensors, (batch,))
+            result = dict(result) if isinstance(result, dict) else result  # of Hugging Face's kinds, which JAX doesn't know
             result = t.utils._pytree.tree_map_only(t.Tensor, lambda one: environment.to_xla(one) if type(one) is t.Tensor else one, result)  # torch.tensor(3.0)
             return result, [tensors[f"module.{name}"] for name in self.state_names]
 
@@ -1419,8 +1420,11 @@ class _Torch(_Jax):
         return super().evaluation(lambda params, state, batch: self._call(function or self.of_module, False, params, state, batch)[0], batch, name, dataset)
 
     def prediction(self, function, batch, name):
-        own = function or (lambda module, inputs: module(inputs))
-        return super().prediction(lambda params, state, batch: self._call(own, False, params, state, batch)[0], batch, name)
+        def own(module, inputs):
+            by_name = isinstance(inputs, dict) and set(inputs) <= set(inspect.signature(module.forward).parameters)
+            return module(**inputs) if by_name else module(inputs)
+
+        return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
 
 
 def _torchax():

@@ -1283,6 +1283,67 @@ tfd_export.torch(torch.nn.Linear(1, 1), None, {"x": torch.ones(1, 1)}, "refused"
   [[ ${stderr##*$'\n'} == "ImportError: torch: torch 2.9, torchax 0.0.13 and jax 0.10 fit each other, but here are torch "*": "*"aten.prod"* ]]
 }
 
+@test "export: transformers of Hugging Face, with PyTorch's losses, evaluation and predictions" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax, transformers' || skip "TFD_TORCH_PYTHON names no Python with torchax and transformers"
+  cat >export.py <<'PY'
+import numpy as np, torch, tfd_export, transformers
+random = np.random.default_rng(7)
+ids = random.integers(1, 60, (96, 12))
+ids[::2, 9:] = 0
+DATA = {"bert": {"input_ids": ids, "attention_mask": (ids > 0).astype(int), "labels": (ids[:, 0] > 30).astype(int)},
+        "gpt": {"input_ids": ids, "labels": np.where(ids > 0, ids, -100)}}
+def make(name):
+    torch.manual_seed(3)
+    if name == "gpt":  # with one tensor for the embeddings and the last layer
+        return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=60, n_positions=12, n_embd=16, n_layer=1, n_head=2, bos_token_id=0,
+                                                                    eos_token_id=0, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, use_cache=False))
+    return transformers.BertForSequenceClassification(transformers.BertConfig(
+        vocab_size=60, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, max_position_embeddings=12,
+        hidden_dropout_prob=0, attention_probs_dropout_prob=0))
+def loss(model, batch):
+    return model(**batch).loss
+def training(model):
+    optimizer = torch.optim.AdamW(model.parameters(), 0.01)
+    return optimizer, transformers.get_linear_schedule_with_warmup(optimizer, 4, 20)
+if __name__ == "__main__":
+    for name, data in DATA.items():
+        model = make(name)
+        optimizer, scheduler = training(model)
+        program = tfd_export.torch(model, loss, {n: v[:16] for n, v in data.items()}, name, optimizer=optimizer, scheduler=scheduler, data=data, train={"steps": 20})
+        program.evaluation(data=data)
+        program.prediction(inputs={n: v[:1] for n, v in data.items() if n != "labels"})
+PY
+  "$PYTHON" export.py
+  for model in bert gpt; do
+    rm -rf out && cp -r $model out
+    losses --set "train.checkpoint.dir=$model.ck" >$model.losses
+    tfd-run out/program.json --checkpoint $model.ck --predict predict --dataset test --output $model.npy
+    jq -s '.[-1].eval.loss' events >$model.eval
+  done
+  "$PYTHON" - <<'PY'
+from export import *
+for name, data in DATA.items():
+    model, values = make(name), []
+    optimizer, scheduler = training(model)
+    tensors = {n: torch.tensor(v) for n, v in data.items()}
+    for i in range(20):
+        optimizer.zero_grad()
+        value = loss(model, {n: v[16 * i % 96:][:16] for n, v in tensors.items()})
+        value.backward()
+        optimizer.step()
+        scheduler.step()
+        values.append(value.item())
+    np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=1e-5, err_msg=name)
+    ours = tfd_export.load_into(make(name), name + ".ck").eval()
+    with torch.no_grad():
+        logits = ours(**{n: v for n, v in tensors.items() if n != "labels"}).logits
+        np.testing.assert_allclose(np.load(name + ".npy"), logits, atol=1e-5, err_msg=name)
+        evaluated = np.mean([loss(ours, {n: v[i:i + 16] for n, v in tensors.items()}) for i in range(0, 96, 16)])
+    np.testing.assert_allclose(np.loadtxt(name + ".eval"), evaluated, rtol=1e-5, err_msg=name)
+PY
+}
+
 @test "export: optax' Adam and AdamW, and models of Flax NNX and Linen" {
   needs TFD_JAX_PYTHON jax
   "$PYTHON" -c 'import optax, flax' 2>/dev/null || skip "TFD_JAX_PYTHON names no Python with optax and flax"
@@ -1375,12 +1436,20 @@ PY
     export "TFD_HAVE_${kind^^}=1" "PATH=$(dirname "$PYTHON"):$PATH"
   done
   TFD_HAVE_TENSORFLOW=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
-  [[ $(grep -c '^skip .*(torch)$' <<<"$output") == $(grep -c '^skip' <<<"$output") && $output == *", 0 failed" ]]
+  [[ $(grep -c '^skip .*(torch)$' <<<"$output") == $(($(grep -c '^skip' <<<"$output") - 1)) && $output == *"(torch transformers)"* && $output == *", 0 failed" ]]
 }
 
 @test "export: the example of tfd-export(1) for PyTorch runs" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
   export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1
   run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export.1.scd:$(grep -n '^# needs: torch$' "$TFD_SOURCE/man/tfd-export.1.scd" | awk -F: '{ print $1 - 1 }')"
+  [[ $output == "ok "*"1 examples, 0 failed" ]]
+}
+
+@test "export: the example of tfd-export(1) for a transformer of Hugging Face runs" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  "$PYTHON" -c 'import transformers' || skip "TFD_TORCH_PYTHON names no Python with transformers"
+  export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1 TFD_HAVE_TRANSFORMERS=1
+  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export.1.scd:$(grep -n '^# needs: torch transformers$' "$TFD_SOURCE/man/tfd-export.1.scd" | awk -F: '{ print $1 - 1 }')"
   [[ $output == "ok "*"1 examples, 0 failed" ]]
 }
