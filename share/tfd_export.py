@@ -136,7 +136,7 @@ def _variables_of(target):
     """Of a model that has variables: {name: variable}; else None."""
     if hasattr(target, "stateless_call"):
         return _keras_variables(target)
-    listed = getattr(target, "variables", target)
+    listed = [target] if hasattr(target, "assign") and not hasattr(target, "variables") else getattr(target, "variables", target)
     variables = listed.values() if isinstance(listed, dict) else listed
     if not isinstance(listed, (dict, list, tuple)) or not listed or not all(hasattr(one, "assign") for one in variables):
         return None
@@ -378,7 +378,8 @@ class Program:
                 return trace(batch.resized(size))
             except Exception as problem:
                 if hasattr(problem, "add_note"):  # Python 3.11
-                    problem.add_note(f"tfd_export: in {name}, for a batch of {size}")
+                    advice = ": nnx.merge(graph, params, state, copy=True) makes a model of its own" if type(problem).__name__ == "TraceContextError" else ""
+                    problem.add_note(f"tfd_export: in {name}, for a batch of {size}{advice}")
                 raise
 
         modules = {}
@@ -407,8 +408,9 @@ class Program:
             "outputs": _grouped(module.outputs, "gradient", "gradients", [n for n, v in variables.items() if v.trainable])}
 
     def _add_dataset(self, name, data, batch, stages):
-        if data is not None and not isinstance(data, dict) and not all(isinstance(stage, dict) for stage in data):
-            raise ValueError("data: it has to be {field: array}, or a pipeline as in program.json, a list of objects")
+        if data is not None and not isinstance(data, dict) and not (isinstance(data, (list, tuple)) and all(isinstance(stage, dict) for stage in data)):
+            raise ValueError("data: it has to be {field: array}, or a pipeline as in program.json, a list of objects; the fields here are "
+                             f"{', '.join(batch.names)}")
         if isinstance(data, (list, tuple)):
             self.document["datasets"][name] = list(data)
             return
@@ -546,13 +548,16 @@ def _metric_outputs(metrics):
     return outputs
 
 
+_NO_FUNCTION = "evaluation: the function must be given; it may be that of the training, if that does the same in an evaluation"
+
+
 def _assignment(name, variable):
     """How new state is assigned, also where several workers do: what moves or counts is added up, keys (unsigned) and flags are overwritten."""
     return {"assign": name, "apply": "difference" if variable.value.dtype.kind in "fVi" else "last"}
 
 
 def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, train=None, variables=None, name="train_step", dataset="train",
-            weights="initial.safetensors"):
+            weights="initial.safetensors", **unknown):
     """Writes the program of a training. The options are those of all frameworks:
 
     batch_sizes: a list, those to export for; the first is that of the dataset. By default one module for any size, where the function is
@@ -562,10 +567,19 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
     {"embed*": {"partitioner": …}}. name, dataset, weights: what the function, its data and the file of initial weights are called; with
     weights=None there is no such file, and each variable needs an init: {"w": {"init": {"glorot_uniform": {}}}}.
     """
+    for option in unknown:
+        advice = f": {_ELSEWHERE[option]}" if option in _ELSEWHERE else ""
+        raise TypeError(f"there is no option {option}{advice}; the options are batch_sizes, data, train, variables, name, dataset and weights")
     program = Program(to, framework, batch, optimizer, variables, weights)
     framework.scales = any("loss_scale" in settings for settings in program.document["optimizer"].values() if isinstance(settings, dict))
     program._training(name, batch_sizes, data, dataset, train)
     return program
+
+
+# What people have in fit() or in other exporters, and where it is here.
+_ELSEWHERE = {"epochs": 'train={"epochs": 3}', "steps": 'train={"steps": 1000}', "batch_size": "it is that of the batch",
+              "callbacks": "`tfd help tensorflow` says what there is in their place", "metrics": "the loss may return them, (loss, {metric: value})",
+              "validation_data": "program.evaluation(…, data=…)", "learning_rate": 'optimizer={"adam": {"learning_rate": 0.001}}'}
 
 
 # ---------------------------------------------------------------------------------------------------- JAX
@@ -771,6 +785,9 @@ class _Jax:
         return {i for i in range(len(self.state_names)) if returned[place + i] == f"%arg{first + i}"}
 
     def evaluation(self, function, batch, name, dataset):
+        if function is None:
+            raise ValueError(_NO_FUNCTION)
+
         def step(params, state, fields, given):
             return _as_metrics(function(params, *((state,) if self.has_state else ()), batch.build(fields), **given))
 
@@ -1021,6 +1038,8 @@ def _keras_optimizer(optimizer, model=None):
         settings[key] = float(str(np.float32(value))) if isinstance(value, float) else value
     if not optimizer.use_ema:
         settings.pop("ema_momentum", None)
+    if optimizer.weight_decay and model is None and any(getattr(optimizer, f"_exclude_from_weight_decay{what}", None) for what in ("", "_pattern")):
+        raise ValueError("optimizer: state what is excluded from the weight decay in program.json, exclude_from_weight_decay")
     if optimizer.weight_decay and model is not None:
         excluded = [name for name, v in _keras_variables(model).items() if v.trainable and not optimizer._use_weight_decay(v)]
         if excluded:
@@ -1050,7 +1069,7 @@ def tensorflow(loss, batch, to, *, names=None, optimizer="sgd", **options):
     options: those of all frameworks, see _export().
     """
     traced = _TensorFlow(loss, names)
-    return _export(traced, traced.batch(batch), to, optimizer, **options)
+    return _export(traced, traced.batch(batch), to, _keras_optimizer(optimizer) if hasattr(optimizer, "get_config") else optimizer, **options)
 
 
 def _tensorflow_names(variables):
@@ -1124,6 +1143,8 @@ class _TensorFlow:
 
     def evaluation(self, function, batch, name, dataset):
         import tensorflow as tf
+        if function is None:
+            raise ValueError(_NO_FUNCTION)
         found = {}
 
         def step(*arguments):

@@ -386,9 +386,17 @@ refused("data: there is no 'x', a field of the batch (there are z)", loss, param
 refused("data: 'x' has the shape [4, 2], not [4]", loss, params, batch, data={"x": np.ones((4, 2))})
 refused("data: there are 3 examples, fewer than a batch of 4", loss, params, batch, data={"x": np.ones(3)})
 refused("data: 'x' has numbers that int32, its dtype in the batch, does not hold", loss, params, {"x": np.ones(4, int)}, data={"x": np.full(4, 0.5)})
-refused("data: it has to be {field: array}, or a pipeline", loss, params, batch, data=(np.ones(4),))
+refused("data: it has to be {field: array}, or a pipeline as in program.json, a list of objects; the fields here are x", loss, params, batch, data=(np.ones(4),))
+refused("data: it has to be {field: array}", loss, params, batch, data=iter([batch]))
 refused("optimizer: float is not as in program.json", loss, params, batch, optimizer=0.1)
 refused("batch: it has 1 fields, and there are 2 names for them", loss, params, batch, fields=["x", "y"])
+for option, text in (("epochs", 'there is no option epochs: train={"epochs": 3}; the options are '), ("speed", "there is no option speed; the options are batch_sizes, data")):
+    try: tfd_export.jax(loss, params, batch, "refused", **{option: 3})
+    except TypeError as problem: assert text in str(problem), problem
+    else: raise AssertionError(option)
+try: tfd_export.jax(loss, params, batch, "refused").evaluation(data=batch)
+except ValueError as problem: assert "evaluation: the function must be given" in str(problem), problem
+else: raise AssertionError
 PY
   "$PYTHON" export.py
   [ "$(losses --set train.log_every=1 | wc -l)" = 3 ]
@@ -854,7 +862,7 @@ PY
 @test "export: from TensorFlow, a step that trains by itself, variables of one name, fields in another order; and what cannot be exported is said" {
   needs TFD_TENSORFLOW_PYTHON tensorflow
   cat >export.py <<'PY'
-import numpy as np, tensorflow as tf, tfd_export
+import keras, numpy as np, tensorflow as tf, tfd_export
 random = np.random.default_rng(4)
 data = {"y": random.normal(0, 1, (96, 4)).astype("float32"), "x": random.normal(0, 1, (96, 4)).astype("float32")}
 class Model(tf.Module):
@@ -881,6 +889,14 @@ if __name__ == "__main__":
     w = tf.Variable(np.ones(4, "float32"))
     refused("the loss has the shape [16, 4]", lambda x, y: x * w)
     refused("the metric 'm' has to be a scalar", lambda x, y: (tf.reduce_mean(x * w), {"m": x}))
+    refused("data: it has to be {field: array}", lambda x, y: tf.reduce_mean(x * w), data=tf.data.Dataset.from_tensor_slices(data))
+    own = keras.optimizers.AdamW(keras.optimizers.schedules.CosineDecay(0.1, 50), weight_decay=0.01)
+    program = tfd_export.tensorflow(lambda x, y: tf.reduce_mean(x * w), {n: v[:16] for n, v in data.items()}, "translated", optimizer=own)
+    stated = program.document["optimizer"]["adamw"]
+    assert stated["weight_decay"] == 0.01 and stated["learning_rate"] == {"cosine_decay": {
+        "initial_learning_rate": 0.1, "decay_steps": 50, "alpha": 0.0, "warmup_steps": 0}}, stated
+    own.exclude_from_weight_decay(var_names=["w"])
+    refused("optimizer: state what is excluded from the weight decay in program.json", lambda x, y: tf.reduce_mean(x * w), optimizer=own)
     refused("has the operation EagerPyFunc, which XLA cannot compile", lambda x, y: tf.reduce_mean(x * w) + tf.py_function(lambda: 1.0, [], tf.float32))
 PY
   "$PYTHON" export.py 2>talk || { tail -n 5 talk; false; }
@@ -897,6 +913,9 @@ for ours in ("ours", "coordinated"):
     np.testing.assert_allclose(np.loadtxt(ours), values, atol=5e-6)
 for mine, theirs in zip(tfd_export.load_into(Model(), "ck").variables, model.variables):
     np.testing.assert_allclose(mine, theirs, atol=5e-6)
+one = tf.Variable(np.zeros_like(model.first), name="Variable")
+assert tfd_export.load_into(one, "ck") is one
+np.testing.assert_allclose(one, model.variables[0], atol=5e-6)
 PY
 }
 
@@ -1380,6 +1399,11 @@ if __name__ == "__main__":
         tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, name, state=state, data=data, optimizer=stated, train={"steps": 24})
     try: tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "refused", state=state, optimizer=optax.adam(1e-3))
     except ValueError as problem: assert 'is not as in program.json; that is a name, or {"adam": {"learning_rate": 0.001, "epsilon": 1e-8, "corrected_epsilon": true}}' in str(problem), problem
+    else: raise AssertionError
+    def in_place(params, state, batch):
+        return jnp.mean((nnx.merge(graph, params, state)(batch["x"]) - batch["y"]) ** 2), state
+    try: tfd_export.jax(in_place, *TRAININGS["adam"][1:2], {n: v[:16] for n, v in data.items()}, "refused", state=TRAININGS["adam"][2])
+    except Exception as problem: assert type(problem).__name__ == "TraceContextError" and "copy=True" in problem.__notes__[-1], problem.__notes__
     else: raise AssertionError
 PY
   "$PYTHON" export.py
