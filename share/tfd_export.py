@@ -1240,6 +1240,11 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
     torch.optim.lr_scheduler, whose step() follows each batch, or (scheduler, N): every N batches. options: those of all frameworks, see _export().
     """
     _torchax()
+    import torch as t
+    if isinstance(loss, t.nn.Module) or getattr(loss, "__module__", None) in (t.nn.functional.__name__, t._C._nn.__name__):
+        raise ValueError('torch: the loss has to be a function of the module and a batch, such as lambda module, batch: cross_entropy(module(batch["x"]), batch["y"])')
+    if isinstance(module, (t.nn.DataParallel, t.nn.parallel.DistributedDataParallel)):
+        raise ValueError(f"torch: a {type(module).__name__} can't be exported: give its module, model.module")
     if scheduler is not None and not hasattr(optimizer, "param_groups"):
         raise ValueError("torch: a scheduler is for an optimizer of torch.optim; in program.json the learning_rate is a schedule")
     rates = [] if scheduler is None else _torch_rates(scheduler, optimizer, _steps_of(batch, **options))

@@ -1137,6 +1137,9 @@ PY
     rm -rf out && cp -r $model out
     losses --set "train.checkpoint.dir=$model.ck" >$model.losses
   done
+  # The weight decay is a part of each replica's gradient, and so of their mean.
+  rm -rf out && cp -r bags out
+  losses --strategy mirrored --devices 2 --set train.replicas=split | paste bags.losses - | awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) exit 1 } END { exit NR != 24 }'
   # A loop, not its steps one after the other.
   grep -q stablehlo.while recurrent/train_step.mlir && [ "$(wc -c <recurrent/train_step.mlir)" -lt 150000 ]
   "$PYTHON" - <<'PY'
@@ -1248,6 +1251,7 @@ def refused(text, loss=loss, **more):
     try: tfd_export.torch(model, loss, data, "refused", **more)
     except ValueError as problem: assert text in str(problem) and "\n" not in str(problem), problem
     else: raise AssertionError(text)
+parallel = nn.DataParallel(model)  # which can't be made any more once torchax is there
 autocast = torch.amp.autocast_mode.autocast.__enter__
 refused("torch.autocast can't be exported", amp(True))
 with torch.autocast("cpu"):
@@ -1257,6 +1261,11 @@ assert torch.amp.autocast_mode.autocast.__enter__ is autocast and not torch.is_a
 refused("torch: tfd has no optimizer with the formula of torch's RMSprop; it has SGD, Adam, AdamW", optimizer=optim.RMSprop(model.parameters()))
 refused("torch: tfd has no dampening as torch's SGD means it", optimizer=optim.SGD(model.parameters(), 0.1, 0.9, dampening=0.1))
 refused("torch: a scheduler is for an optimizer of torch.optim", optimizer="sgd", scheduler=1)
+for own in (nn.functional.mse_loss, nn.CrossEntropyLoss(), nn.functional.binary_cross_entropy_with_logits, nn.functional.gelu):
+    refused("torch: the loss has to be a function of the module and a batch", own)
+try: tfd_export.torch(parallel, loss, data, "refused")
+except ValueError as problem: assert "give its module, model.module" in str(problem), problem
+else: raise AssertionError
 plain, scheduled = (optim.SGD(model.parameters(), 0.1, momentum=0.9) for _ in range(2))
 refused("torch: ReduceLROnPlateau depends on the loss", optimizer=plain, scheduler=optim.lr_scheduler.ReduceLROnPlateau(plain))
 scheduler = optim.lr_scheduler.OneCycleLR(scheduled, 0.1, 10)
