@@ -1779,7 +1779,7 @@ def _parser():
     add("--to", metavar="DIR", help="the program's directory (default: the name of the model)")
     add("--loss", metavar="NAME", help="as in Keras' compile(), or of torch.nn.functional (default: that of the compiled model)")
     add("--optimizer", metavar="NAME", help="its name, or as in program.json: '{\"sgd\": {\"momentum\": 0.9}}' (default: that of the compiled model, or adam)")
-    add("--learning-rate", type=float, metavar="RATE", help="its learning rate")
+    add("--learning-rate", "--lr", type=float, metavar="RATE", help="its learning rate")
     add("--metric", action="append", metavar="NAME", help="as in Keras' compile(), or accuracy; repeatable (default: those of the compiled model)")
     add("--batch-size", type=int, metavar="N", default=32, help="rows of a batch (default: %(default)s)")
     add("--epochs", type=int, metavar="N", help="passes over the data (default: 1)")

@@ -754,7 +754,7 @@ if __name__ == "__main__":
 PY
   "$PYTHON" net.py
   loss=(--loss cross_entropy --metric accuracy --data train.npz)
-  run -0 --separate-stderr "$PYTHON" -m tfd_export net.py:Net --state-dict whole.pt "${loss[@]}" --test train.npz --epochs 5 --learning-rate 0.01
+  run -0 --separate-stderr "$PYTHON" -m tfd_export net.py:Net --state-dict whole.pt "${loss[@]}" --test train.npz --epochs 5 --lr 0.01
   [ "$output" = net/program.json ]
   timeout 120 tfd-run -q net/program.json --set train.checkpoint.dir=ck </dev/null >events
   cat >others.py <<'PY'
