@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "coordinate/by_role.hpp"
+#include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
 #include "tfd/base/counted.hpp"
@@ -115,7 +116,7 @@ void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFacto
 }
 
 Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
-                         const cluster::ClusterConfig& config, cli::Io& io) {
+                         const cluster::ClusterConfig& config, const http::StatusPage* page, cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinator::TrainOptions train;
@@ -123,7 +124,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   train.epoch_elements = epoch_elements;
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
-  TFD_TRY(training::connect_sinks(train, a.common, progress, io));
+  TFD_TRY(training::connect_sinks(train, a.common, progress, io, page == nullptr ? nullptr : page->board()));
   TFD_TRY(training::connect_logdir(train, a.common, "", io));
   train.trace = TFD_TRY(training::open_trace(a.common));
   const auto connect = [&](coordinator::CoordinatorOptions with) {
@@ -146,7 +147,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
 }
 
 Result<int> run_closures(const Asked& a, const program::Program& program, const cluster::ClusterConfig& config,
-                         resolve::InputReader& input, cli::Io& io) {
+                         resolve::InputReader& input, const http::StatusPage* page, cli::Io& io) {
   process::Fd file;
   std::optional<resolve::InputReader> file_reader;
   if (a.closures != "-") {
@@ -161,6 +162,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
   auto with = TFD_TRY(coordinator_options(a, config, io));
   coordinator::trace_workers(with, TFD_TRY(training::open_trace(a.common)));
   auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, std::move(with)));
+  if (page != nullptr) page->board()->wait_for("");
   coordinator::ClosureStreamOptions stream;
   if (weights) {
     TFD_TRY(coordinator->import_state(weights->state, Deadline::after(stream.timeout)), weights->path);
@@ -226,13 +228,21 @@ Result<int> run(const Asked& a, cli::Io& io) {
   auto program = TFD_TRY(training::load_program(a.common, options, kTool, io));
   if (a.closures.empty() && !program.train)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --closures: nothing to do", a.common.program);
+  // A task that becomes tfd-serve leaves the port to it.
+  auto page = a.by_role ? nullptr : TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
+  if (page) page->board()->wait_for("the cluster's spec");
   const auto config = TFD_TRY(training::find_cluster(a.common, input, io));
   program = TFD_TRY(training::find_data(std::move(program), a.common, options, config, kTool, io));
   if (a.by_role) {
-    const by_role::Choice choice{a.common.program,  a.common.overrides, a.common.data_root,
-                                 a.common.insecure, a.common.grace,     a.common.key_file};
+    const by_role::Choice choice{a.common.program, a.common.overrides, a.common.data_root, a.common.insecure,
+                                 a.common.grace,   a.common.key_file,  a.common.http};
     const auto command = TFD_TRY(by_role::command_for(config, choice, io));
     if (!command.empty()) return fail(training::become(command, config, io));
+    page = TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
+  }
+  if (page) {
+    page->board()->wait_for("the tasks");
+    page->ask(config.cluster, task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env))));
   }
   const std::int64_t workers = config.cluster.num_tasks("worker").value_or(0);
   if (workers > 1 && !a.follow_checkpoints) {
@@ -243,9 +253,9 @@ Result<int> run(const Asked& a, cli::Io& io) {
   }
   if (a.closures.empty()) {
     auto steps = TFD_TRY(coordinator::epochs_as_steps(std::move(program)));
-    return run_training(a, steps.program, steps.elements, config, io);
+    return run_training(a, steps.program, steps.elements, config, page.get(), io);
   }
-  return run_closures(a, program, config, input, io);
+  return run_closures(a, program, config, input, page.get(), io);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
 #include "plugin_options.hpp"
@@ -149,6 +150,29 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   return with;
 }
 
+using Page = std::unique_ptr<http::StatusPage>;  // null without --http
+
+std::shared_ptr<http::Board> board_of(const Page& page) { return page ? page->board() : nullptr; }
+
+/// Shows the tasks of the cluster at the chief's page, and its own at another's: asking is all to all otherwise.
+void show_tasks(const Page& page, const cluster::ClusterConfig& config, const strategy::RunnerRole& role,
+                const strategy::RunOptions& with) {
+  if (!page || !with.make_endpoint || config.cluster.empty()) return;
+  cluster::ClusterSpec shown;
+  for (const cluster::Task& task : config.cluster.tasks())
+    if (role.is_chief || task.id == config.task) shown.add_task(task.id.job, task.id.index, task.address);
+  if (!shown.empty()) page->ask(shown, with.make_endpoint);
+}
+
+/// Calls what has no events of a training ready once it has begun.
+void show_beginning(const Page& page, strategy::RunOptions& with) {
+  if (page)
+    with.on_begin = [board = page->board(), begin = std::move(with.on_begin)] {
+      board->wait_for("");
+      begin();
+    };
+}
+
 Result<std::vector<std::int64_t>> parse_axes(std::string_view text) {
   std::vector<std::int64_t> axes;
   for (const std::string& one : split(text, ',')) {
@@ -184,13 +208,16 @@ Result<strategy::RunRequest> make_request(const Asked& a, program::Program& prog
 }
 
 Result<int> run_function(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
-                         const function::DeviceChoice& devices, strategy::Runner& runner, cli::Io& io) {
+                         const function::DeviceChoice& devices, strategy::Runner& runner, const Page& page,
+                         cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   auto request = TFD_TRY(
       make_request(a, program, io.in_fd, [interrupts = signals->interrupts()] { return interrupts->stopping(); }));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
-  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
+  show_tasks(page, config, runner.role(), with);
+  show_beginning(page, with);
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page)));
   with.train.write_event = [&io](std::string_view line) { return io.out.write(line); };  // results, which are data
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
@@ -210,10 +237,12 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
 Result<int> run_evaluation(const Asked& a, program::Program program, const function::DeviceChoice& devices,
                            cli::Io& io) {
   const auto evaluation = TFD_TRY(run::make_evaluation(a, program, io.in_fd));
+  const Page page = TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
   auto with = TFD_TRY(run_options(a, {}, devices, program, io, *signals));
-  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
+  show_beginning(page, with);
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page)));
   const auto summary = strategy::evaluate_once(program, evaluation.request, with);
   if (!summary) return fail(evaluation.named(summary.error()));
   return summary->reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
@@ -238,15 +267,17 @@ Result<void> check_step(const Asked& a, const program::Program& program, int rep
 /// `epochs`: of a training whose steps aren't known.
 Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_t epochs,
                   const cluster::ClusterConfig& config, const function::DeviceChoice& devices, strategy::Runner& runner,
-                  cli::Io& io) {
+                  const Page& page, cli::Io& io) {
   const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   with.train.epoch_elements = steps.elements;
   with.epochs = epochs;
-  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io));
   const strategy::RunnerRole& role = runner.role();
+  show_tasks(page, config, role, with);
+  if (!role.is_chief) show_beginning(page, with);  // it may print no events
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page)));
   const bool is_one_of_several = role.job == strategy::TaskJob::kTrain && !role.is_chief;
   TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? role.task : "", io));
   with.train.trace = TFD_TRY(training::open_trace(a.common));
@@ -354,12 +385,15 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   }
   if (role.job == strategy::TaskJob::kServe)
     return fail(training::become(
-        training::serve_task_command(*config.task,
-                                     {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file}, io),
+        training::serve_task_command(
+            *config.task, {a.common.data_root, a.common.insecure, a.common.grace, a.common.key_file, a.common.http},
+            io),
         config, io));
+  const Page page = TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
+  if (page) page->board()->wait_for(config.cluster.empty() ? "the devices" : "the tasks");
   if (role.is_chief)  // other tasks would repeat it
     warn_of_lost_updates(a, program, *runner, io);
-  if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, io);
+  if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, page, io);
   if (role.is_chief)
     warn_of_split_training(program, a.has_group() ? replicas : static_cast<int>(role.workers) * replicas, io);
   // A group whose checkpoint may say how many replicas it has counts its steps when it knows that.
@@ -373,10 +407,10 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   // Each has data of its own, or steps take as many elements as there are replicas: an epoch ends with the data of all.
   if (place.workers > 1 || (a.follows_members() && !config.cluster.empty())) {
     const std::int64_t passes = std::exchange(program.train->epochs, std::nullopt).value_or(1);
-    return train(a, {std::move(program)}, passes, config, devices, *runner, io);
+    return train(a, {std::move(program)}, passes, config, devices, *runner, page, io);
   }
   const auto steps = TFD_TRY(train::epochs_as_steps(std::move(program), epochs));
-  return train(a, steps, 1, config, devices, *runner, io);
+  return train(a, steps, 1, config, devices, *runner, page, io);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cluster_option.hpp"
+#include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
 #include "serve/detach.hpp"
@@ -38,6 +39,7 @@ struct Asked {
   std::string devices = "1";
   std::string output;
   std::string log_dir;
+  std::string http;
   std::optional<std::int64_t> ready_fd;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(5);
@@ -95,6 +97,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DIR",
        .help = "Keep what tasks write on stderr, too: DIR/worker-1.log, for tfd-status --logs",
        .target = &a.log_dir},
+      http::http_option(a.http),
       {.names = "--ready-fd",
        .placeholder = "N",
        .help = "Write the spec to this descriptor once all tasks are ready",
@@ -267,6 +270,22 @@ serve::SessionOptions session_options(const Asked& asked, const cli::Io& io, con
   return options;
 }
 
+/// The page of --http, with the tasks of this host; null: not asked for. `key_path`: the tasks' key; empty: none.
+Result<std::unique_ptr<http::StatusPage>> start_page(const Asked& asked, const Served& served,
+                                                     const std::string& key_path, cli::Io& io) {
+  auto page = TFD_TRY(http::StatusPage::start(asked.http, "tfd-serve", io));
+  if (!page) return page;
+  std::optional<task::FoundKey> key;
+  if (!key_path.empty()) key = task::FoundKey{key_path, TFD_TRY(task::load_key(key_path))};
+  cluster::ClusterSpec own;
+  for (const launch::TaskCommand& task : served.tasks)
+    own.add_task(task.id.job, task.id.index, TFD_TRY(served.config.cluster.task_address(task.id.job, task.id.index)));
+  page->board()->set_serving();
+  page->board()->wait_for("the tasks");
+  page->ask(own, task::endpoints_under(key));
+  return page;
+}
+
 Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std::optional<task::FoundKey>& found,
                       std::function<void()> on_announced) {
   std::optional<task::RunKey> run_key;  // gone when this returns
@@ -280,6 +299,8 @@ Result<int> supervise(const Asked& asked, cli::Io& io, Served served, const std:
   }
   serve::SessionOptions options = session_options(asked, io, served, key);
   options.on_announced = std::move(on_announced);
+  const auto page = TFD_TRY(start_page(asked, served, key.path, io));
+  if (page) options.board = page->board();
   for (const launch::TaskCommand& task : served.tasks)
     if (!asked.log_dir.empty())
       TFD_TRY(options.logs.open(serve::log_path(absolute_path(asked.log_dir), task.id), task.id));

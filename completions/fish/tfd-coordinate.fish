@@ -18,6 +18,7 @@ complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier 
 complete -c tfd-coordinate -l format -x -a 'auto text json' -d 'How stdout has a training\'s events: a line of text for each, or of JSON; auto is text on a terminal, else JSON'
 complete -c tfd-coordinate -l events -r -F -d 'Add the events to this file, too, as JSON lines'
 complete -c tfd-coordinate -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
+complete -c tfd-coordinate -l http -x -d 'Show how it goes at http://HOST:PORT/, with /metrics, /livez and /readyz; without HOST on loopback, 0: a free port'
 complete -c tfd-coordinate -l trace -r -F -d 'Write a timeline there (what each worker did for which closure), for Perfetto'
 complete -c tfd-coordinate -l check -d 'Check the program without running it'
 complete -c tfd-coordinate -l ignore-sharding -d 'Run the program as if it stated no shardings: whole values, on any devices'

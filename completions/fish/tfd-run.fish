@@ -35,6 +35,7 @@ complete -c tfd-run -l start-over -d 'Move the checkpoints of an earlier run asi
 complete -c tfd-run -l format -x -a 'auto text json' -d 'How stdout has a training\'s events: a line of text for each, or of JSON; auto is text on a terminal, else JSON'
 complete -c tfd-run -l events -r -F -d 'Add the events to this file, too, as JSON lines'
 complete -c tfd-run -l logdir -r -F -d 'Write the metrics there too, for TensorBoard: DIR/train and DIR/eval'
+complete -c tfd-run -l http -x -d 'Show how it goes at http://HOST:PORT/, with /metrics, /livez and /readyz; without HOST on loopback, 0: a free port'
 complete -c tfd-run -l trace -r -F -d 'Write a timeline there (data, compute, reduce, update), for Perfetto'
 complete -c tfd-run -l check -d 'Check program, cluster and task, and say what the program is made of, without running anything'
 complete -c tfd-run -l ignore-sharding -d 'Run the program as if it stated no shardings: whole values, on any devices'

@@ -15,12 +15,14 @@ Result<std::vector<std::string>> command_for(const cluster::ClusterConfig& confi
     return fail(Code::kInvalidArgument, "--by-role: the cluster spec has no chief, so no task would coordinate");
   const std::string& job = config.task->job;
   if (job == "chief") return std::vector<std::string>{};
-  const training::ServeOptions serve{choice.data_root, choice.insecure, choice.grace, choice.key_file};
+  training::ServeOptions serve{choice.data_root, choice.insecure, choice.grace, choice.key_file};
+  if (job != "evaluator") serve.http = choice.http;
   if (job != "evaluator") return training::serve_task_command(*config.task, serve, io);
   std::vector<std::string> command = training::serve_command(serve, io);
   command.insert(command.end(), {"--jobs", "worker=1,ps=1", "--", training::find_tool("tfd-coordinate"), choice.program,
                                  "--follow-checkpoints"});
   if (!choice.data_root.empty()) command.insert(command.end(), {"--data-root", choice.data_root});
+  if (!choice.http.empty()) command.insert(command.end(), {"--http", choice.http});
   for (const std::string& one : choice.overrides) command.insert(command.end(), {"--set", one});
   for (std::string& option : training::talk_options(io)) command.push_back(std::move(option));
   return command;

@@ -20,6 +20,7 @@ struct Choice {
   bool insecure = false;
   Duration grace{};
   std::string key_file = {};
+  std::string http = {};
 };
 
 /// Returns the command line that this task becomes; empty if it coordinates itself. kInvalidArgument if the cluster has

@@ -80,6 +80,7 @@ void Session::on_ready() {
   if (done && !options_.command.empty()) done = start_command();
   if (!done && !stopping_) return stop_with(std::move(done).error());
   announced_ = true;
+  if (options_.board) options_.board->wait_for("");
   if (options_.on_announced) {
     out_.flush_until(Deadline::after(kReading));
     options_.on_announced();
@@ -153,6 +154,7 @@ void Session::stop(Ending ending) {
   if (stopping_) return;
   stopping_ = true;
   ending_ = ending;
+  if (options_.board) options_.board->wait_for("nothing: it ends");
   loop_.forget(STDOUT_FILENO);
   (void)process::notify_service_manager(io_.env, "STOPPING=1");  // ignored: there may be no service manager
   supervisor_->stop(options_.grace);
@@ -181,6 +183,7 @@ void Session::keep(const std::string& task, std::string_view line) {
 }
 
 void Session::say(const std::string& line) {
+  if (options_.board) options_.board->say(line);
   err_.add(printable(line) + "\n");
   watch_stderr();
 }

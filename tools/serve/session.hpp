@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "announce.hpp"
+#include "http/board.hpp"
 #include "task_logs.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/launch/supervisor.hpp"
@@ -33,6 +34,7 @@ struct SessionOptions {
   std::string task_program = {};
   Environment task_environment = {};
   std::function<void()> on_announced = {};
+  std::shared_ptr<http::Board> board = {};  // of --http, with its page; null: none
 };
 
 /// Result of a session: an exit code, or a signal to end by, so that our parent sees it.

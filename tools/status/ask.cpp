@@ -58,6 +58,7 @@ struct Tasks::Bell {
   std::size_t left TFD_GUARDED_BY(mutex) = 0;  // outstanding answers of the current poll
   std::vector<TaskReport> reports TFD_GUARDED_BY(mutex);
   bool changed TFD_GUARDED_BY(mutex) = false;  // a task appeared or was lost
+  bool is_over TFD_GUARDED_BY(mutex) = false;  // nobody wants to know any more
 };
 
 Tasks::Tasks(Tasks&&) noexcept = default;
@@ -111,7 +112,8 @@ std::vector<TaskReport> Tasks::ask(Duration patience) {
     });
   MutexLock lock(bell_->mutex);
   // Every request is answered, or failed, by the deadline.
-  lock.wait(bell_->rang, Deadline::never(), [this]() TFD_REQUIRES(bell_->mutex) { return bell_->left == 0; });
+  lock.wait(bell_->rang, Deadline::never(),
+            [this]() TFD_REQUIRES(bell_->mutex) { return bell_->left == 0 || bell_->is_over; });
   bell_->changed = false;  // the reports say it
   return bell_->reports;
 }
@@ -137,6 +139,12 @@ std::vector<TaskReport> Tasks::wait(Deadline deadline, const std::function<bool(
 void Tasks::wait_for_change(Deadline deadline) {
   MutexLock lock(bell_->mutex);
   lock.wait(bell_->rang, deadline, [this]() TFD_REQUIRES(bell_->mutex) { return bell_->changed; });
+}
+
+void Tasks::give_up() {
+  const MutexLock lock(bell_->mutex);
+  bell_->is_over = true;
+  bell_->rang.notify_all();
 }
 
 }  // namespace tfd::status

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Polls the state of every task of a spec over connections that stay open between polls. Read-only. Thread rule: main
-// thread.
+// Polls the state of every task of a spec over connections that stay open between polls. Read-only. Thread rule: one
+// thread, but for give_up().
 //
 //   auto tasks = TFD_TRY(status::Tasks::connect(config.cluster, make_endpoint, log));
 //   std::vector<status::TaskReport> reports = tasks.ask(2s);
@@ -55,6 +55,8 @@ class Tasks {
       Deadline deadline, const std::function<bool()>& in_vain = [] { return false; });
   /// Waits until a task appeared or was lost since the last poll, or until the deadline.
   void wait_for_change(Deadline deadline);
+  /// Ends the present ask(), whatever it knows, and later ones at once. For any thread.
+  void give_up();
 
  private:
   struct Bell;

@@ -45,17 +45,6 @@ constexpr std::array<std::size_t, 12> kLeftOut{kAddress, 3, 8, 2, 7, 10, 5, 6, 1
 constexpr std::size_t kLeastNow = 18;  // columns for what a task does: "waits for closures"
 using Row = std::array<std::string, kTitles.size()>;
 
-/// How late a member of a group is in a step, in microseconds, as another one sees it: the longest.
-std::optional<std::int64_t> lateness_of(const std::string& task, const std::vector<TaskReport>& reports) {
-  std::optional<std::int64_t> out;
-  for (const TaskReport& report : reports) {
-    if (!report.status || !report.status->group) continue;
-    for (const auto& [name, late] : report.status->group->late)
-      if (name == task) out = std::max(out.value_or(0), late);
-  }
-  return out;
-}
-
 /// "0-2 of 8"
 std::string replicas_of(const task::MembershipStatus& group) {
   const int last = group.first_replica + group.own_replicas - 1;
@@ -126,6 +115,18 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
 }
 
 }  // namespace
+
+std::string_view name_of(State state) { return kStates.name(state); }
+
+std::optional<std::int64_t> lateness_of(const std::string& task, const std::vector<TaskReport>& reports) {
+  std::optional<std::int64_t> out;
+  for (const TaskReport& report : reports) {
+    if (!report.status || !report.status->group) continue;
+    for (const auto& [name, late] : report.status->group->late)
+      if (name == task) out = std::max(out.value_or(0), late);
+  }
+  return out;
+}
 
 std::string as_table(const std::vector<TaskReport>& reports, std::size_t columns, bool wraps) {
   std::vector<Row> rows;

@@ -10,6 +10,7 @@
 #include "cluster_option.hpp"
 #include "events.hpp"
 #include "format_option.hpp"
+#include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -115,6 +116,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .help = "Write the metrics there too, for TensorBoard: DIR/train and DIR/eval",
        .target = &common.logdir,
        .complete = "file"},
+      http::http_option(common.http),
       {.names = "--trace",
        .placeholder = "FILE",
        .help = fmt::format("Write a timeline there ({}), for Perfetto", words.trace),
@@ -256,16 +258,22 @@ void say(cli::Io& io, std::string_view tool, const std::string& line) {
   if (!io.quiet) (void)io.err.write(fmt::format("{}: {}\n", tool, printable(line)));
 }
 
-Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io) {
+Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io,
+                           std::shared_ptr<http::Board> board) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
-  train.write_event = [events = TFD_TRY(Events::open(common.format, common.events, io))](std::string_view line) {
+  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, io))](std::string_view line) {
+    if (board) board->add_event(line);
     return events->write(line);
   };
-  train.on_progress = [&progress](const train::TrainProgress& at) {
+  train.on_progress = [&progress, board](const train::TrainProgress& at) {
+    if (board) board->set_step(at.step);
     progress.update(at.step, train::format_metrics(at.metrics));
   };
-  train.say = [&progress](const std::string& line) { progress.say(line); };
+  train.say = [&progress, board](const std::string& line) {
+    if (board) board->say(line);
+    progress.say(line);
+  };
   return {};
 }
 

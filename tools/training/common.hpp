@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shared by the tools that train: options, finding the cluster, and messages. Thread rule: main thread.
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "http/board.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/program/program.hpp"
@@ -37,6 +39,7 @@ struct Common {
   std::string format = "auto";
   std::string events;
   std::string logdir;
+  std::string http;
   std::string trace;
   Duration timeout = std::chrono::seconds(30);
   Duration grace = std::chrono::seconds(25);
@@ -89,9 +92,10 @@ std::optional<std::string> split_training_of(const program::Program& program, st
 /// Prints a line of the tool on stderr, unless -q is given.
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
-/// Connects a training to events, progress and checkpoints. `progress` and `io` must outlive it. Errors of
-/// Events::open().
-Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io);
+/// Connects a training to events, progress, checkpoints, and the board of --http, if there is one. `progress` and `io`
+/// must outlive it. Errors of Events::open().
+Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io,
+                           std::shared_ptr<http::Board> board);
 
 /// Opens --trace if it is given; else returns null. Errors of Trace::open().
 Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);

@@ -29,6 +29,7 @@ std::vector<std::string> serve_command(const ServeOptions& options, const cli::I
   if (options.insecure) command.emplace_back("--insecure");
   if (!options.data_root.empty()) command.insert(command.end(), {"--data-root", options.data_root});
   if (!options.key_file.empty()) command.insert(command.end(), {"--key-file", options.key_file});
+  if (!options.http.empty()) command.insert(command.end(), {"--http", options.http});
   for (std::string& option : talk_options(io)) command.push_back(std::move(option));
   return command;
 }

@@ -19,6 +19,7 @@ struct ServeOptions {
   bool insecure = false;
   Duration grace{};           // time that it keeps serving when the whole step is ended, so that others can save
   std::string key_file = {};  // --key-file, where it was given
+  std::string http = {};      // --http
 };
 /// Command line of tfd-serve with these options and our verbosity; the caller adds what it serves.
 std::vector<std::string> serve_command(const ServeOptions& options, const cli::Io& io);
