@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # archives.sh DIR: static libraries for releases, of Debian's sources where Debian has no archive, or one that needs more
-# than a release may: fmt, simdjson, ISA-L, ZeroMQ; and shim.o. apt verifies what it fetches. As any user.
+# than a release may: fmt, simdjson, ISA-L, ZeroMQ, libmicrohttpd; and shim.o. apt verifies what it fetches. As any user.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=$1
@@ -19,7 +19,7 @@ fetch=(apt-get -qq -o "Dir::Etc::sourcelist=$out/debian.sources" -o Dir::Etc::so
 (
   cd "$out/src"
   "${fetch[@]}" update
-  "${fetch[@]}" source --download-only fmtlib simdjson libisal zeromq3
+  "${fetch[@]}" source --download-only fmtlib simdjson libisal zeromq3 libmicrohttpd
   for one in *.dsc; do dpkg-source --no-check -x "$one" >/dev/null; done
 )
 cd "$out"
@@ -38,6 +38,15 @@ archive simdjson simdjson.o
 
 make -s -C src/libisal-* -f Makefile.unx -j"$(nproc)" lib >isal.log 2>&1 || { tail -n 20 isal.log >&2; exit 1; }
 cp src/libisal-*/bin/isa-l.a libisal.a
+
+# Without TLS, forms and passwords: a page that is only read has none.
+(
+  cd src/libmicrohttpd-*/
+  ./configure -q --enable-static --disable-shared --disable-https --disable-doc --disable-examples --disable-curl --disable-postprocessor \
+    --disable-dauth --disable-bauth --disable-messages "CFLAGS=${common[*]}"
+  make -s -C src/microhttpd libmicrohttpd.la
+) >microhttpd.log 2>&1 || { tail -n 20 microhttpd.log >&2; exit 1; }
+cp src/libmicrohttpd-*/src/microhttpd/.libs/libmicrohttpd.a .
 
 # Two sources that include all others, but for transports and security that a release hasn't.
 mkdir zmq
