@@ -30,7 +30,7 @@ container() { # FILE KIND [NAME=VALUE…]
   text=$(yaml "$EXAMPLES/kubernetes/$file" | jq -c --arg kind "$kind" 'select(.kind == $kind).spec.template.spec.containers[0]')
   shift 2
   for pair in "$@"; do text=${text//"\$(${pair%%=*})"/"${pair#*=}"}; done
-  sed -E "s|(train-0\.train):29400|127.0.0.1:$PORT|; s|ps-0\.ps:8470|127.0.0.1:$PORT|; s|/key/key|$T/key|; s|/train/|$T/|g" <<<"$text"
+  sed -E "s|(train-0\.train):29400|127.0.0.1:$PORT|; s|ps-0\.ps:8470|127.0.0.1:$PORT|; s|0\.0\.0\.0:8080|127.0.0.1:$HTTP|; s|/key/key|$T/key|; s|/train/|$T/|g" <<<"$text"
 }
 
 # What it runs becomes the shell's words, WORDS; what it has in its environment is exported.
@@ -73,7 +73,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 }
 
 @test "examples/kubernetes: a parameter server serves, and its probes say when" {
-  PORT=$(free_port) PODS=()
+  PORT=$(free_port) HTTP=$(free_port) PODS=()
   tfd-serve -q --generate-key --key-file key
   local text probe i
   text=$(container parameter-servers.yaml StatefulSet INDEX=0)
@@ -91,10 +91,10 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
   ! probe_of readinessProbe
 }
 
+# As kubelet does: GET, at the port of this name.
 probe_of() { # KIND
-  local words
-  mapfile -t words < <(jq -r --arg kind "$1" '.[$kind].exec.command[]' <<<"$text")
-  "${words[@]}" >/dev/null
+  curl -sf "http://127.0.0.1:$HTTP$(jq -r --arg kind "$1" '. as $all | .[$kind].httpGet | .port as $port
+    | select($all.ports | any(.name == $port)).path' <<<"$text")" >/dev/null
 }
 
 @test "examples/ci: each line of the workflow runs, but for what it downloads" {
