@@ -151,7 +151,9 @@ TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status
   Failure failure{&task, status, error.message, error.time, step};
   if (error.message.empty()) error.message = describe_end(status);
   if (const auto saved = files_.save(task.member.id, error); !saved) say_(saved.error().message);
-  if (!earliest_ || failure.time < earliest_->time) earliest_ = failure;
+  // One that ends because another one is lost is never before that one, whatever clocks say.
+  const auto order = [](const Failure& one) { return std::pair(one.status.code == kOthersLoss, one.time); };
+  if (!earliest_ || order(failure) < order(*earliest_)) earliest_ = failure;
   return failure;
 }
 

@@ -14,7 +14,7 @@ std::int64_t ring_chunk(std::int64_t total, std::int64_t replicas, DType dtype) 
   constexpr std::int64_t kAligned = 64;  // bytes
   const auto size = static_cast<std::int64_t>(dtype_size(dtype));
   const std::int64_t bytes = (total + replicas - 1) / replicas * size;
-  return (bytes + kAligned - 1) / kAligned * kAligned / size;
+  return total == 0 ? 0 : (bytes / kAligned + 1) * kAligned / size;
 }
 
 Result<Tensor> ring_sum(std::span<const Tensor> values, std::int64_t first, std::int64_t total) {

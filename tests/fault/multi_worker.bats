@@ -91,3 +91,31 @@ alter_memory() { # PID FLOATS-OF-THE-PATTERN
   grep -q 'worker:1 is lost (no heartbeat' worker:0.talk
   kill -KILL "${PIDS[1]}"
 }
+
+# Evaluations that take a second, after every 50 steps.
+long_evaluations() {
+  jq '.datasets.test |= .[:1] + [{repeat: {count: 4000}}, {batch: {size: 64, drop_remainder: true}}]' "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/long-evaluations.json"
+}
+
+@test "fault: SIGTERM to any worker in an evaluation: all save and end; with MIN:MAX it leaves, and the rest evaluate" {
+  long_evaluations
+  local asked args=("$EXAMPLES/digits/long-evaluations.json" "${SEEDED[@]}" --set train.evaluate.every=50 --set train.log_every=50)
+  for asked in 0 1; do
+    group_of 2
+    start_group 2 "${args[@]}" --set train.checkpoint.dir="ck-$asked"
+    RUN=${PIDS[0]} until_event worker:0 '.event == "step" and .step == 100'
+    kill -TERM "${PIDS[$asked]}"
+    group_ends 75
+    [ "$(last worker:0 .reason)" = '"interrupted"' ]
+    [ -f "ck-$asked/step-$(printf %08d "$(last worker:0 .step)").safetensors" ]
+  done
+  group_of 2
+  start_group 2 "${args[@]}" --workers 1:2 --set train.checkpoint.dir=ck
+  RUN=${PIDS[0]} until_event worker:0 '.event == "step" and .step == 100'
+  kill -TERM "${PIDS[1]}"
+  run_ends "${PIDS[1]}" 0
+  RUN=${PIDS[0]} until_event worker:0 '.event == "eval" and .step >= 100'
+  kill -TERM "${PIDS[0]}"
+  run_ends "${PIDS[0]}" 75
+  [ "$(last worker:0 .reason)" = '"interrupted"' ]
+}

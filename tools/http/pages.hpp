@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is at which path: /, /status.json, /metrics, /livez, /readyz. Thread rule: pure functions.
+#include <functional>
 #include <string>
 #include <string_view>
 

@@ -21,8 +21,8 @@ constexpr std::size_t kMostNotice = std::size_t{1} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 36;  // bytes: what members have computed, so no limit is meant
 constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8, kEnded = 16;  // flags of a notice
 
-// A notice is sent in every step, so it isn't JSON: act, flags, what it would launch, number of weights, weights, then
-// JSON of an error.
+// A notice is sent in every step, so it isn't JSON: act, flags, what it would launch, how long it waited, number of
+// weights, weights, then JSON of an error.
 std::string format_notice(const Notice& notice) {
   std::string out;
   out.push_back(static_cast<char>(notice.act));
@@ -31,6 +31,8 @@ std::string format_notice(const Notice& notice) {
                                   (notice.has_ended ? kEnded : 0)));
   out.append(reinterpret_cast<const char*>(&notice.launch_module), sizeof notice.launch_module);
   out.append(reinterpret_cast<const char*>(&notice.launch), sizeof notice.launch);
+  const std::int64_t waited = notice.waited.count();
+  out.append(reinterpret_cast<const char*>(&waited), sizeof waited);
   const auto count = static_cast<std::uint32_t>(notice.weights.size());
   out.append(reinterpret_cast<const char*>(&count), sizeof count);
   out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
@@ -44,7 +46,8 @@ Result<Notice> parse_notice(std::string_view text) {
   const auto malformed = [] { return fail(Code::kProtocolMismatch, "a malformed notice"); };
   std::uint32_t count = 0;
   constexpr std::size_t kLaunch = sizeof(Notice::launch_module) + sizeof(Notice::launch);
-  constexpr std::size_t kHead = 2 + kLaunch + sizeof count;
+  std::int64_t waited = 0;
+  constexpr std::size_t kWaited = 2 + kLaunch, kCount = kWaited + sizeof waited, kHead = kCount + sizeof count;
   if (text.size() < kHead) return malformed();
   Notice out{.act = static_cast<GroupAct>(text[0]),
              .tells = (text[1] & kTells) != 0,
@@ -55,7 +58,9 @@ Result<Notice> parse_notice(std::string_view text) {
   if (text[0] < 0 || out.act > GroupAct::kEnd) return malformed();
   std::memcpy(&out.launch_module, text.data() + 2, sizeof out.launch_module);
   std::memcpy(&out.launch, text.data() + 2 + sizeof out.launch_module, sizeof out.launch);
-  std::memcpy(&count, text.data() + 2 + kLaunch, sizeof count);
+  std::memcpy(&waited, text.data() + kWaited, sizeof waited);
+  out.waited = Duration(waited);
+  std::memcpy(&count, text.data() + kCount, sizeof count);
   if (count > (text.size() - kHead) / sizeof(double)) return malformed();
   out.weights.resize(count);
   if (count > 0) std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));

@@ -42,6 +42,7 @@ struct Notice {
   bool has_ended = false;            // its data have
   std::int32_t launch_module = -1;   // of the function, if it would make the step by one program for all devices
   std::uint64_t launch = 0;          // that program's signature
+  Duration waited = {};              // how long it waited for others in the step before, each time for one alone
 };
 
 /// All members' notices, by rank.

@@ -210,6 +210,7 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
 // new.
 Result<void> GroupMember::enter(const train::TrainStart& from) {
   round_ = 0;
+  waited_ = waited_before_ = Duration::zero();
   newest_.reset();
   names_.clear();
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
@@ -298,6 +299,7 @@ Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std
 
 Result<void> GroupMember::announce(Notice notice) {
   notice.wants_stop = is_interrupted();
+  notice.waited = waited_;
   if (notice.act != GroupAct::kStep) return exchange_->announce(round_++, notice);
   inputs_.emplace(trainer_.take_inputs());
   if (*inputs_) {
@@ -372,7 +374,12 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   }
   step_now_ = trainer_.step();
   step_ended_ = Clock::now();
-  const auto straggler = status_.made(step_now_, began, group_->communicator().traffic().waited_for);
+  std::vector<Duration> waits;
+  for (const Notice& one : notices.all) waits.push_back(one.waited);
+  const auto& waited_for = group_->communicator().traffic().waited_for;
+  const Duration waited = std::accumulate(waited_for.begin(), waited_for.end(), Duration::zero());
+  waited_ = waited - std::exchange(waited_before_, waited);
+  const auto straggler = status_.made(step_now_, began, waits);
   if (straggler && options_.group.say) options_.group.say(*straggler);
   if (options_.on_step) options_.on_step(step_now_);
   metrics_.add(TFD_TRY(trainer_.metrics_of(*made)));

@@ -158,6 +158,7 @@ class GroupMember {
   step::MetricAccumulator metrics_;                        // since the last gathering
   std::atomic<std::int64_t> step_now_ = 0;
   Clock::time_point step_ended_ = Clock::now();  // the last one
+  Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host
 };

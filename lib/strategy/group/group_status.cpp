@@ -19,8 +19,14 @@ std::int64_t milliseconds(Duration duration) { return std::chrono::round<std::ch
 
 }  // namespace
 
-void Lateness::add(Duration step, std::vector<Duration> waited_for) {
-  steps_.push_back({step, std::move(waited_for)});
+void Lateness::add(Duration step, const std::vector<Duration>& waits) {
+  std::vector<Duration> late(members_);
+  const auto last = std::ranges::min_element(waits);
+  Duration least = Duration::max();
+  for (auto one = waits.begin(); one != waits.end(); ++one)
+    if (one != last) least = std::min(least, *one);
+  if (members_ > 1) late[static_cast<std::size_t>(last - waits.begin())] = least - *last;
+  steps_.push_back({step, std::move(late)});
   if (steps_.size() > kSteps) steps_.pop_front();
 }
 
@@ -28,7 +34,7 @@ std::vector<Duration> Lateness::medians() const {
   std::vector<Duration> out;
   for (std::size_t rank = 0; rank < members_; ++rank) {
     std::vector<Duration> times;
-    for (const Step& one : steps_) times.push_back(one.waited_for[rank]);
+    for (const Step& one : steps_) times.push_back(one.late[rank]);
     out.push_back(median(std::move(times)));
   }
   return out;
@@ -39,8 +45,8 @@ std::optional<Lateness::Straggler> Lateness::straggler() const {
   std::vector<std::size_t> last(members_);
   std::vector<Duration> took;
   for (const Step& one : steps_) {
-    const auto most = std::ranges::max_element(one.waited_for);
-    if (*most > Duration::zero()) ++last[static_cast<std::size_t>(most - one.waited_for.begin())];
+    const auto most = std::ranges::max_element(one.late);
+    if (*most > Duration::zero()) ++last[static_cast<std::size_t>(most - one.late.begin())];
     took.push_back(one.took);
   }
   const auto most = std::ranges::max_element(last);
@@ -59,20 +65,16 @@ void GroupStatus::enter(std::uint64_t generation, const std::vector<std::string>
   replicas_ = replicas;
   step_ = step;
   if (rank != 0) standing_.clear();  // the chief's
-  waited_for_.assign(names.size(), Duration::zero());
   lateness_ = Lateness(names.size());
   looked_at_ = 0;
   named_.reset();
 }
 
 std::optional<std::string> GroupStatus::made(std::int64_t step, Clock::time_point began,
-                                             const std::vector<Duration>& waited_for) {
+                                             const std::vector<Duration>& waits) {
   const MutexLock lock(mutex_);
   step_ = step;
-  std::vector<Duration> since = waited_for;
-  for (std::size_t i = 0; i < since.size(); ++i) since[i] -= waited_for_[i];
-  waited_for_ = waited_for;
-  lateness_.add(Clock::now() - began, std::move(since));
+  lateness_.add(Clock::now() - began, waits);
   if (++looked_at_ < Lateness::kSteps) return std::nullopt;
   looked_at_ = 0;
   const auto found = lateness_.straggler();

@@ -16,8 +16,7 @@
 
 namespace tfd::strategy {
 
-/// Lateness of the members of a group in its steps, as one of them sees it. No clock of its own. Thread rule: plain
-/// value.
+/// Lateness of the members of a group in its steps, the same in all. No clock of its own. Thread rule: plain value.
 class Lateness {
  public:
   static constexpr std::size_t kSteps = 100;                        // the last ones count
@@ -26,9 +25,10 @@ class Lateness {
   static constexpr Duration kLeast = std::chrono::milliseconds(2);  // less is the scheduler's
 
   explicit Lateness(std::size_t members = 0) : members_(members) {}
-  /// Adds a step: how long it took, and for how long of that each member was the only one that was missing, by rank.
-  void add(Duration step, std::vector<Duration> waited_for);
-  /// Medians of the times in which each member was waited for, by rank.
+  /// Adds a step: how long it took, and how long each member waited in it for another one alone, by rank. Who waited
+  /// least was the last one, by what all others waited longer: where each waits for the next, nobody is late.
+  void add(Duration step, const std::vector<Duration>& waits);
+  /// Medians of the times by which each member was the last one, by rank.
   std::vector<Duration> medians() const;
 
   struct Straggler {
@@ -43,7 +43,7 @@ class Lateness {
  private:
   struct Step {
     Duration took;
-    std::vector<Duration> waited_for;
+    std::vector<Duration> late;  // by rank: zero but for the last one
   };
   std::size_t members_;
   std::deque<Step> steps_;
@@ -54,9 +54,9 @@ class GroupStatus {
   /// A generation begins.
   void enter(std::uint64_t generation, const std::vector<std::string>& names, std::size_t rank,
              const step::ReplicaRange& replicas, std::int64_t step);
-  /// A step was made, which began then. `waited_for`: by rank, since the generation began. Returns a line about a
-  /// straggler, once for each: the chief names others, and the second member the chief.
-  std::optional<std::string> made(std::int64_t step, Clock::time_point began, const std::vector<Duration>& waited_for);
+  /// A step was made, which began then. `waits`: how long each member waited in the one before, by rank. Returns a line
+  /// about a straggler, once for each: the chief names others, and the second member the chief.
+  std::optional<std::string> made(std::int64_t step, Clock::time_point began, const std::vector<Duration>& waits);
   /// Where the training is, one JSON object, by the chief.
   void show(std::string standing);
   void describe(task::TaskStatus& status) const;
@@ -68,7 +68,6 @@ class GroupStatus {
   std::size_t rank_ TFD_GUARDED_BY(mutex_) = 0;
   step::ReplicaRange replicas_ TFD_GUARDED_BY(mutex_);
   std::int64_t step_ TFD_GUARDED_BY(mutex_) = 0;
-  std::vector<Duration> waited_for_ TFD_GUARDED_BY(mutex_);  // at the end of the last step
   std::string standing_ TFD_GUARDED_BY(mutex_);
   Clock::time_point shown_ TFD_GUARDED_BY(mutex_) = {};  // when standing_ was
   Lateness lateness_ TFD_GUARDED_BY(mutex_);

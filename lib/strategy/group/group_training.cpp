@@ -30,12 +30,24 @@ class ChiefDriver final : public train::StepDriver {
   }
   void wake() override { member_.interrupted(); }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override {
-    return survive([&]() -> Result<train::EvaluationResult> {
-      TFD_TRY(act({.act = GroupAct::kEvaluate}));
-      step::MetricAccumulator sum;
-      sum.add(TFD_TRY(member_.evaluate()));
-      return train::EvaluationResult{member_.trainer().step(), sum.values()};
-    });
+    for (;;) {
+      auto evaluated = survive([&]() -> Result<train::EvaluationResult> {
+        TFD_TRY(act({.act = GroupAct::kEvaluate}));
+        step::MetricAccumulator sum;
+        sum.add(TFD_TRY(member_.evaluate()));
+        return train::EvaluationResult{member_.trainer().step(), sum.values()};
+      });
+      if (evaluated || evaluated.error().code != Code::kCancelled || member_.is_interrupted()) return evaluated;
+      // Another one was: it leaves, if enough are left, or all stop.
+      if (options_.group.least > 0)
+        TFD_TRY(survive([&]() -> Result<void> {
+          TFD_TRY(act({.act = GroupAct::kRegroup}));
+          return regroup("it was interrupted");
+        }));
+      else
+        stop_all();
+      if (stops_all_) return evaluated;
+    }
   }
   // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right.
   Result<variable::Checkpoint> export_state() override {
@@ -116,6 +128,9 @@ class ChiefDriver final : public train::StepDriver {
   void heed(const Notices& notices) {
     if (!notices.wants_stop() || !member_.leavers(notices).empty()) return;
     if (notices.wants_stop(0) && member_.may_leave()) return;  // this member hands over
+    stop_all();
+  }
+  void stop_all() {
     stops_all_ = true;
     if (!member_.is_interrupted()) options_.device.train.interrupts->ask_stop();
   }
@@ -217,6 +232,12 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
 /// What a member that isn't the chief has done.
 enum class Followed : std::uint8_t { kAct, kEnd };
 
+Followed leave(GroupMember& member, train::TrainSummary& summary) {
+  member.leave();
+  summary.reason = "left";
+  return Followed::kEnd;
+}
+
 /// Does what the chief announces next.
 Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) {
   TFD_TRY(member.announce({}));
@@ -229,11 +250,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       const bool is_made = makes_step && TFD_TRY(member.make_step(notices));
       if (makes_step && !is_made && notices.have_ended()) member.begin_epoch();
       if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
-      if (member.leaves(notices)) {
-        member.leave();
-        summary.reason = "left";
-        return Followed::kEnd;
-      }
+      if (member.leaves(notices)) return leave(member, summary);
       if (!member.leavers(notices).empty()) TFD_TRY(member.regroup());
       break;
     }
@@ -257,6 +274,9 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       TFD_TRY(member.save_on_hosts({}));
       break;
     case GroupAct::kRegroup:
+      if (member.leaves(notices)) return leave(member, summary);
+      TFD_TRY(member.regroup());
+      break;
     case GroupAct::kHandOver:
       TFD_TRY(member.regroup());
       break;

@@ -375,12 +375,14 @@ class GroupImpl final : public Group {
     TFD_TRY(wait(deadline, [&]() -> std::vector<std::string> {
       if (is_elastic()) look_for_others(asked);
       const MutexLock lock(mutex_);
+      if (held_.meeting().difference()) return {};
       // One that stands before this member answers again.
       if (is_elastic() && roster_.has_generation() && roster_.holder() != own_name())
         referred_ = {roster_.holder(), roster_.generation().number};
       if (!referred_.to.empty() || (is_elastic() && held_.meeting().is_enough() && held_.has_settled())) return {};
       return held_.meeting().missing();
     }));
+    TFD_TRY(tell_difference());
     const collective::Secret secret = collective::make_secret();
     const MutexLock lock(mutex_);
     if (!referred_.to.empty()) {
@@ -391,6 +393,24 @@ class GroupImpl final : public Group {
     MeetingResult result = held_.meeting().end(secret);
     held_.end(format_result(result), !is_elastic());
     return result;
+  }
+
+  /// An error if members differ, so that there is no group; those who come a little later are told, too.
+  Result<void> tell_difference() {
+    std::optional<Error> difference;
+    {
+      const MutexLock lock(mutex_);
+      if (referred_.to.empty()) difference = held_.meeting().difference();
+    }
+    if (!difference) return {};
+    const Deadline until = Deadline::after(kFarewell);
+    const auto is_told = [this] {
+      const MutexLock lock(mutex_);
+      return held_.meeting().has_seen_all();
+    };
+    while (!is_told() && !until.expired() && !options_.interruption.stop_requested())
+      news_.wait(Deadline::after(kPoll));
+    return fail(*difference);
   }
 
   /// Asks each task that is up whether others have a newer generation, or a first one, while this one waits: after a

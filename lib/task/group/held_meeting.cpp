@@ -15,7 +15,12 @@ void HeldMeeting::begin(Meeting meeting, const JoinRequest& own) {
 
 void HeldMeeting::admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder) {
   const auto place = meeting_->join(request);
-  if (!place) return responder.reply(fail(place.error()));
+  if (!place) responder.reply(fail(place.error()));
+  if (const auto& difference = meeting_->difference()) {
+    for (auto& [other, one] : waiting_) one.responder.reply(fail(*difference));
+    waiting_.clear();
+  }
+  if (!place) return;
   std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
   waiting_.emplace(connection, Waiting{*place, std::move(responder)});
   settled_ = Deadline::after(settle_);

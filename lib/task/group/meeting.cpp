@@ -208,11 +208,15 @@ Result<int> Meeting::join(const JoinRequest& request) {
   if (is_over_)
     return fail(Code::kFailedPrecondition, "the group started without this process; it takes no more members");
   const std::size_t at = TFD_TRY(place_of(request.name));
+  seen_.insert(request.name);
   std::optional<JoinRequest>& place = joined_[at];
   if (place && (place->pid != request.pid || place->host != request.host))
     return fail(Code::kAlreadyExists, "{} has joined already, as process {}", request.name, place->pid);
+  if (difference_) return fail(*difference_);
   const auto first = std::ranges::find_if(joined_, [](const auto& one) { return one.has_value(); });
-  if (first != joined_.end()) TFD_TRY(check_agreement(**first, request));
+  const auto agrees = first != joined_.end() ? check_agreement(**first, request) : Result<void>();
+  if (!agrees && needs_all_) difference_ = agrees.error();
+  TFD_TRY(agrees);
   place = request;
   return static_cast<int>(at);
 }

@@ -5,6 +5,7 @@
 // room. Thread rule: a state machine without threads or clocks.
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +75,7 @@ class Meeting {
       : names_(std::move(names)),
         least_(least > 0 ? static_cast<std::size_t>(least) : names_.size()),
         most_(static_cast<std::size_t>(most)),
+        needs_all_(least == 0),
         joined_(names_.size()),
         is_lost_(names_.size()) {}
 
@@ -81,6 +83,10 @@ class Meeting {
   /// kInvalidArgument: it disagrees with the first one that came, or isn't a member; kAlreadyExists: another process
   /// has its name; kFailedPrecondition: the meeting is over, or there are as many as there can be.
   Result<int> join(const JoinRequest& request);
+  /// What two of those who came differ in, where all must come: there will be no group. nullopt: in nothing.
+  const std::optional<Error>& difference() const { return difference_; }
+  /// True once all have come, whether they were let in or not.
+  bool has_seen_all() const { return seen_.size() == names_.size(); }
   /// Forgets a member whose connection has ended, unless the meeting is over.
   void forget(int place);
   /// Says whether nobody waits for this task any more, since its process has ended or doesn't answer.
@@ -102,9 +108,12 @@ class Meeting {
 
   std::vector<std::string> names_;  // those that nobody knew before they came are last
   const std::size_t least_, most_;
+  const bool needs_all_;
   std::vector<std::optional<JoinRequest>> joined_;  // by place
   std::vector<bool> is_lost_;                       // by place
   bool is_over_ = false;
+  std::optional<Error> difference_;
+  std::set<std::string> seen_;  // of `names`
 };
 
 }  // namespace tfd::task

@@ -8,13 +8,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Steps of 100 ms, in which this member is waited for.
+/// How long each waits in a step for this member alone.
+std::vector<Duration> waits_for(std::size_t late, std::size_t members, Duration by) {
+  std::vector<Duration> out(members, by);
+  out[late] = {};
+  return out;
+}
+/// Steps of 100 ms.
 void add_steps(Lateness& lateness, std::size_t steps, std::size_t members, std::size_t late, Duration by) {
-  for (std::size_t i = 0; i < steps; ++i) {
-    std::vector<Duration> waited(members);
-    waited[late] = by;
-    lateness.add(milliseconds(100), std::move(waited));
-  }
+  for (std::size_t i = 0; i < steps; ++i) lateness.add(milliseconds(100), waits_for(late, members, by));
 }
 
 TEST_CASE("lateness: who is last in most steps, by much, is a straggler") {
@@ -44,6 +46,10 @@ TEST_CASE("lateness: by a fifth of a step, in few of a hundred steps, or by no m
   Lateness noise(2);
   for (int i = 0; i < 100; ++i) noise.add(milliseconds(1), {Duration{}, milliseconds(1)});
   CHECK_FALSE(noise.straggler());
+  Lateness alike(3);  // all wait, as where there are fewer processors than members
+  for (int i = 0; i < 100; ++i) alike.add(milliseconds(9), {milliseconds(8), milliseconds(8), milliseconds(7)});
+  CHECK_FALSE(alike.straggler());
+  CHECK(alike.medians() == std::vector<Duration>{{}, {}, milliseconds(1)});
 }
 
 TEST_CASE("group status: a straggler is named once, by the chief, and the chief by the next one") {
@@ -52,11 +58,9 @@ TEST_CASE("group status: a straggler is named once, by the chief, and the chief 
     status.enter(1, {"worker:0", "worker:1", "worker:2"}, rank, {.all = 3, .first = static_cast<int>(rank), .count = 1},
                  0);
     std::vector<std::string> lines;
-    std::vector<Duration> waited(3);
-    for (std::int64_t step = 1; step <= 300; ++step) {
-      waited[late] += milliseconds(41);
-      if (const auto line = status.made(step, Clock::now() - milliseconds(130), waited)) lines.push_back(*line);
-    }
+    const auto waits = waits_for(late, 3, milliseconds(41));
+    for (std::int64_t step = 1; step <= 300; ++step)
+      if (const auto line = status.made(step, Clock::now() - milliseconds(130), waits)) lines.push_back(*line);
     return lines;
   };
   const auto named = lines_of(0, 2);
@@ -73,7 +77,7 @@ TEST_CASE("group status: what is shown is of the generation") {
   status.describe(shown);
   CHECK_FALSE(shown.group);
   status.enter(3, {"worker:2", "worker:0"}, 1, {.all = 8, .first = 4, .count = 4}, 70);
-  static_cast<void>(status.made(71, Clock::now(), {milliseconds(7), Duration{}}));
+  static_cast<void>(status.made(71, Clock::now(), {Duration{}, milliseconds(7)}));
   status.describe(shown);
   REQUIRE(shown.group);
   CHECK(shown.group->step == 71);

@@ -111,9 +111,18 @@ TEST_CASE("meeting: members that differ are refused with what differs") {
   REQUIRE(meeting.join(request_of("worker:0", 1)));
   JoinRequest other = request_of("worker:1", 2);
   other.agreement[1].second = "8";
-  CHECK(meeting.join(other).error().message == "the members differ in --replicas: worker:0 has 4, worker:1 has 8");
+  const std::string difference = "the members differ in --replicas: worker:0 has 4, worker:1 has 8";
+  CHECK(meeting.join(other).error().message == difference);
+  REQUIRE(meeting.difference());
+  CHECK(meeting.difference()->message == difference);
+  CHECK(meeting.join(request_of("worker:1", 3)).error().message == difference);  // all end with the first one
+  CHECK(meeting.has_seen_all());
+  Meeting others({"worker:0", "worker:1"}, 1);
+  REQUIRE(others.join(request_of("worker:0", 1)));
   other.agreement.pop_back();
-  CHECK(meeting.join(other).error().message == "worker:0 and worker:1 are of different versions of tfd");
+  CHECK(others.join(other).error().message == "worker:0 and worker:1 are of different versions of tfd");
+  CHECK_FALSE(others.difference());  // they may go on without it
+  CHECK(others.join(request_of("worker:1", 3)));
 }
 
 TEST_CASE("meeting: with a least number, a first generation may begin without the rest") {

@@ -166,6 +166,10 @@ TEST_CASE("a ring's sum begins each chunk at another replica") {
   const std::vector<Tensor> two{values[0], Tensor(), values[2]};
   CHECK(tensor::ring_sum(two, 0, 40).value().as<float>()[39] == 1e8F);
   CHECK(tensor::ring_chunk(0, 3, DType::kF32) == 0);
+  CHECK(tensor::ring_chunk(47, 3, DType::kF32) == 32);  // 64 bytes become 128
+  CHECK(tensor::ring_chunk(48, 3, DType::kF32) == 32);
+  CHECK(tensor::ring_chunk(49, 3, DType::kF32) == 32);
+  CHECK(tensor::ring_chunk(4096, 4, DType::kF16) == 1056);
   CHECK(tensor::ring_sum(std::vector<Tensor>(3), 0, 40).error().message == "no replica has a value");
   const std::vector<Tensor> differ{values[0], Tensor::scalar(DType::kF32, 1.0F)};
   CHECK(tensor::ring_sum(differ, 0, 40).error().message == "f32[40] and f32[] can't be added");

@@ -12,7 +12,8 @@
 namespace tfd::tensor {
 
 /// Elements of one of the chunks, as many as there are replicas, that a ring cuts `total` elements into: equal parts,
-/// rounded up to 64 bytes.
+/// rounded up to the next multiple of 64 bytes, which what is a multiple already isn't itself. So the last chunks may
+/// have nothing.
 std::int64_t ring_chunk(std::int64_t total, std::int64_t replicas, DType dtype);
 
 /// Sum of the values by replica, whose elements are the ones from `first` on of `total`: chunk c is added up from
