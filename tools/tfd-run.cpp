@@ -137,6 +137,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
     with.make_host_engine = [env = io.env, devices, log = io.log, on_compile](const function::Hosts& hosts) {
       return make_engine(env, devices, log, hosts, on_compile);
     };
+  with.processors = run::xla_processors(devices, io.env);
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;

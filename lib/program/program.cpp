@@ -21,7 +21,10 @@ Result<std::string> read_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_directory(path, error))
-    return fail(Code::kInvalidArgument, "cannot read {}: is a directory", printable(path));
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory{}", printable(path),
+                fs::exists(fs::path(path) / "program.json", error)
+                    ? fmt::format(", whose program is {}", printable((fs::path(path) / "program.json").string()))
+                    : "");
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno(errno, fmt::format("cannot read {}", printable(path)));
   std::string text;

@@ -129,6 +129,20 @@ teardown() { run_teardown; }
   for i in 0 1 2; do grep -q 'the members differ in the program: worker:[02] has .*, worker:1 has' "worker:$i.talk"; done
 }
 
+@test "multi-worker: a checkpoint has XLA's threads, and workers that differ in them are named" {
+  group_of 2
+  local program=("$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --set train.checkpoint.dir=ck)
+  PJRT_NPROC=3 worker worker:1 "${program[@]}" --set train.steps=5
+  local other=$RUN
+  PJRT_NPROC=1 worker worker:0 "${program[@]}" --set train.steps=5
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+  grep -q "^tfd-run: worker:0 has 1 of XLA's threads, worker:1 has 3: the last bits" worker:0.talk
+  tail -c +9 ck/step-00000005.safetensors | head -c 2000 | grep -q '"threads":"1"'
+  run -0 --separate-stderr env PJRT_NPROC=2 timeout 60 tfd-run -v "$EXAMPLES/digits/program.json" --set train.checkpoint.dir=ck --set train.steps=6 </dev/null
+  [[ $stderr == *"ck/step-00000005.safetensors: made with 1 of XLA's threads, and there are 2 now"* ]]
+}
+
 @test "multi-worker: an error of one worker's data ends the step in all, with its text" {
   cp -r "$EXAMPLES/digits" digits
   group_of 2

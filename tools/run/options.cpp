@@ -2,6 +2,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <climits>
+#include <thread>
+
 #include "bounds_option.hpp"
 #include "run/asked.hpp"
 #include "tfd/base/counted.hpp"
@@ -204,6 +207,16 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
                 a.workers.empty() ? "TFD_WORKERS" : "--workers");
   auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
   return collective::Engine(kind, std::move(plugin));
+}
+
+int xla_processors(const function::DeviceChoice& devices, const Environment& env) {
+  const std::string plugin = env.get("TFD_PJRT_PLUGIN");
+  const bool is_cpu =
+      devices.kind.empty() ? plugin.empty() || plugin.find("cpu") != std::string::npos : devices.kind == "cpu";
+  if (!is_cpu) return 0;
+  for (const char* const name : {"PJRT_NPROC", "NPROC"})
+    if (const auto stated = parse_integer(env.get(name), 1, INT_MAX)) return static_cast<int>(*stated);
+  return static_cast<int>(std::thread::hardware_concurrency());  // of the affinity, as XLA counts them
 }
 
 Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {

@@ -93,6 +93,8 @@ Result<train::TrainSummary> evaluate_once(const program::Program& program, const
   TFD_TRY(check_request(program, weights));
   TFD_TRY(program::check_evaluation(program, *program.find_function(request.function), request.steps), program.path);
   const auto checkpoint = TFD_TRY(find_weights(program, weights, options.train));
+  if (!checkpoint && !request.untrained && !program.variables.empty() && options.train.say)
+    options.train.say("weights as they were exported, of no training here: --checkpoint FILE|DIR takes trained ones");
   const auto evaluation = TFD_TRY(LocalEvaluation::make(program, options));
   options.train.interrupts->on_ask([&] {
     if (options.train.interrupts->stopping()) evaluation->stop();

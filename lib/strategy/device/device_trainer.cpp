@@ -45,10 +45,21 @@ Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   return {};
 }
 
+/// Says if the steps before were made with another number of threads.
+void DeviceTrainer::compare_threads(const variable::Checkpoint& from) const {
+  const int own = xla_threads(options_);
+  if (own != 0 && from.threads != 0 && own != from.threads && engine_->plugin().platform == "cpu")
+    options_.train.log.info(
+        "{}: made with {} of XLA's threads, and there are {} now: the last bits of large products and convolutions "
+        "depend on it; PJRT_NPROC={} makes them alike",
+        from.path, from.threads, own, from.threads);
+}
+
 Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainStart& from) {
   replicas_ = place.replicas.all;
   if (engine_ == nullptr) engine_ = TFD_TRY(options_.make_engine());
   TFD_TRY(check_memory(place, from));
+  if (from.state != nullptr) compare_threads(*from.state);
   TFD_TRY(make_runner(place));
   TFD_TRY(make_steps(place));
   TFD_TRY(steps_->load(from.state != nullptr
@@ -205,6 +216,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   checkpoint.step = step_;
   checkpoint.data_position = step::format_data_position(data_position());
   checkpoint.replicas = replicas_;
+  if (engine_->plugin().platform == "cpu") checkpoint.threads = xla_threads(options_);
   return checkpoint;
 }
 

@@ -105,6 +105,7 @@ class DeviceTrainer {
   Result<void> make_runner(const TrainerPlace& place);
   Result<void> make_steps(const TrainerPlace& place);
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
+  void compare_threads(const variable::Checkpoint& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
   Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);
   /// Compiles the rest in the background after the first step.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/device_training.hpp"
 
+#include <algorithm>
+
 #include "device_trainer.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/train_loop.hpp"
@@ -81,6 +83,10 @@ Result<train::EvaluationResult> DeviceDriver::evaluate(const variable::Checkpoin
 }
 
 }  // namespace
+
+int xla_threads(const DeviceTrainingOptions& options) {
+  return options.processors == 0 ? 0 : std::max(options.processors, options.replicas * options.logical_devices);
+}
 
 Result<train::TrainSummary> train_on_devices(const program::Program& program, DeviceTrainingOptions options) {
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);

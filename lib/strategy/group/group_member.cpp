@@ -152,21 +152,45 @@ Result<int> GroupMember::load_newest(int keeper) {
 
 Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
   const Standing mine = standing(from);
-  const Json own{{"step", mine.step},   {"replicas", mine.replicas}, {"data", mine.position},
-                 {"saved", mine.saved}, {"run", mine.run},           {"starts_over", mine.starts_over}};
+  const Json own{{"step", mine.step},
+                 {"replicas", mine.replicas},
+                 {"data", mine.position},
+                 {"saved", mine.saved},
+                 {"run", mine.run},
+                 {"starts_over", mine.starts_over},
+                 {"threads", xla_threads(options_.device)}};
   std::vector<Standing> out;
   for (const std::string& text : TFD_TRY(group_->communicator().all_gather(
            "what the members have", round_++, own.dump(), Deadline::after(options_.step_timeout)))) {
     const Json one = Json::parse(text, nullptr, false);
     const auto has = [&one](const char* key) { return one.is_object() && one.contains(key); };
-    if (!std::ranges::all_of(std::array{"step", "replicas", "data", "saved", "run", "starts_over"}, has) ||
+    if (!std::ranges::all_of(std::array{"step", "replicas", "data", "saved", "run", "starts_over", "threads"}, has) ||
         !one["step"].is_number_integer() || !one["replicas"].is_number_integer() || !one["data"].is_string() ||
-        !one["saved"].is_number_integer() || !one["run"].is_string() || !one["starts_over"].is_boolean())
+        !one["saved"].is_number_integer() || !one["run"].is_string() || !one["starts_over"].is_boolean() ||
+        !one["threads"].is_number_integer())
       return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[out.size()]);
-    out.push_back({one["step"].get<std::int64_t>(), one["replicas"].get<int>(), one["data"].get<std::string>(),
-                   one["saved"].get<std::int64_t>(), one["run"].get<std::string>(), one["starts_over"].get<bool>()});
+    out.push_back({.step = one["step"].get<std::int64_t>(),
+                   .replicas = one["replicas"].get<int>(),
+                   .position = one["data"].get<std::string>(),
+                   .threads = one["threads"].get<int>(),
+                   .saved = one["saved"].get<std::int64_t>(),
+                   .run = one["run"].get<std::string>(),
+                   .starts_over = one["starts_over"].get<bool>()});
   }
   return out;
+}
+
+/// The chief says, once, which members differ in XLA's threads, on which bits depend.
+void GroupMember::compare_threads(const std::vector<Standing>& all) {
+  const int chiefs = all.front().threads;
+  std::vector<std::string> others;
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank].threads != chiefs) others.push_back(fmt::format("{} has {}", names_[rank], all[rank].threads));
+  if (!is_chief() || others.empty() || chiefs == 0 || std::exchange(has_compared_threads_, true)) return;
+  options_.group.log.warning(
+      "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on who makes them; one "
+      "PJRT_NPROC for all makes them alike",
+      names_.front(), chiefs, fmt::join(others, ", "));
 }
 
 int GroupMember::devices_of_all() const {
@@ -216,6 +240,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
   if (is_over_hosts()) TFD_TRY(find_system());
   const auto standings = TFD_TRY(gather_standings(from));
+  if (!options_.as_tensorflow) compare_threads(standings);
   const auto most = std::ranges::max_element(standings, {}, &Standing::step);
   const bool is_new = most->step < 0;
   const int root = is_new ? keeper_of_newest(standings) : static_cast<int>(most - standings.begin());

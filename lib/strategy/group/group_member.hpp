@@ -104,6 +104,7 @@ class GroupMember {
     std::int64_t step = -1;     // none: it is new
     int replicas = 0;           // of the training, as far as it knows
     std::string position = {};  // of its data
+    int threads = 0;            // XLA's in its process; 0: not known
     std::int64_t saved = -1;    // step of the newest checkpoint that it sees, where it is new; -1: none
     std::string run = {};       // whose that is
     bool starts_over = false;   // whatever checkpoints there are
@@ -115,6 +116,7 @@ class GroupMember {
   /// Loads the checkpoint of the member that isn't the chief and has the newest; returns how many replicas it is of.
   Result<int> load_newest(int keeper);
   Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
+  void compare_threads(const std::vector<Standing>& all);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
   int most_members() const;
@@ -159,6 +161,7 @@ class GroupMember {
   std::atomic<std::int64_t> step_now_ = 0;
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
+  bool has_compared_threads_ = false;
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host
 };

@@ -2,6 +2,7 @@
 #include "tfd/variable/checkpoint.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -71,6 +72,7 @@ Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpo
       {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
   if (!checkpoint.data_position.empty()) file.metadata["data"] = checkpoint.data_position;
   if (checkpoint.replicas > 0) file.metadata["replicas"] = std::to_string(checkpoint.replicas);
+  if (checkpoint.threads > 0) file.metadata["threads"] = std::to_string(checkpoint.threads);
   return save_safetensors(path, file);
 }
 
@@ -93,6 +95,8 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   if (const auto replicas = file.metadata.find("replicas"); replicas != file.metadata.end())
     checkpoint.replicas =
         static_cast<int>(TFD_TRY(parse_integer(replicas->second, 1, kMostReplicas), fmt::format("{}: replicas", path)));
+  if (const auto threads = file.metadata.find("threads"); threads != file.metadata.end())
+    checkpoint.threads = static_cast<int>(parse_integer(threads->second, 0, INT_MAX).value_or(0));
   const auto step = file.metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
   if (step != file.metadata.end())

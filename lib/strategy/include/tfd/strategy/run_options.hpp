@@ -19,6 +19,7 @@ namespace tfd::strategy {
 struct RunOptions {
   task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
+  int processors = 0;  // as in DeviceTrainingOptions
   std::string data_root = {};
   Environment command_environment = {};
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief

@@ -23,6 +23,7 @@ struct Checkpoint {
   std::string run = {};            // whose it is; empty: it doesn't say, or, where it is written, the directory's
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
   int replicas = 0;                // of a training whose processes share its replicas; 0: not known
+  int threads = 0;                 // of XLA in the process that writes it, on whose number bits depend; 0: not known
   CheckpointWriter writer = {};    // who writes it; where it is read, who wrote last to its directory
 };
 
