@@ -77,7 +77,7 @@ Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Enviro
 /// The engine of --collectives, with the plug-in that TFD_MPI_PLUGIN names, if it is MPI. kUsage: MPI and MIN:MAX.
 /// kFailedPrecondition: as collective::load_mpi_plugin().
 Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& bounds, const Environment& env);
-/// As in DeviceTrainingOptions: how many threads XLA starts on CPUs, if these are the devices, apart from theirs.
+/// DeviceTrainingOptions::processors, where the devices are CPUs; else 0.
 int xla_processors(const function::DeviceChoice& devices, const Environment& env);
 /// Sets what a tfd-launch asks for in the environment: to be told, where it replaces those who fail, whether this
 /// process is of a group, and which step it makes (on_standing, on_step); and to do to it what --fault says, at a step.
