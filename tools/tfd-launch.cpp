@@ -112,7 +112,7 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.joint.settle},
       {.names = "--silence",
        .placeholder = "DUR",
-       .help = "How long a tfd-launch may be silent before it is lost",
+       .help = "How long a tfd-launch, or a tfd-run of a group, may be silent before it is lost",
        .target = &a.joint.silence},
       {.names = "--grace",
        .placeholder = "DUR",
@@ -276,8 +276,10 @@ Result<int> run_here(const Asked& asked, const std::optional<Bounds>& bounds, cl
   if (bounds && bounds->most != members.ranks)
     return fail(Code::kUsage, "--workers {}: there are {} with a rank, which is the most that there can be",
                 asked.workers, counted(static_cast<std::uint64_t>(members.ranks), "task"));
-  for (launch::Member& member : members.here)
+  for (launch::Member& member : members.here) {
     if (member.has_rank) member.environment.set("TFD_WORKERS", bounds ? asked.workers : std::to_string(members.ranks));
+    tool_launch::set_silence(member.environment, asked.joint.silence);
+  }
   if (!asked.output.empty()) TFD_TRY(make_directory(asked.output));
   tool_launch::SessionOptions options = session_options(asked, io);
   options.faults = TFD_TRY(parse_faults(asked, members));

@@ -121,6 +121,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   }
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
+  with.silence = TFD_TRY(run::find_silence(a, io.env));
   const auto bounds = TFD_TRY(run::worker_bounds(a, workers_of(config.cluster), io.env));
   with.least_workers = bounds.least;
   with.most_workers = bounds.most;

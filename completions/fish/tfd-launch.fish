@@ -15,7 +15,7 @@ complete -c tfd-launch -l error-dir -x -a '(__fish_complete_directories)' -d 'Wr
 complete -c tfd-launch -l timeout -x -d 'End the tasks after this time'
 complete -c tfd-launch -l join -x -d 'How long to wait for the spec, and for other hosts'
 complete -c tfd-launch -l settle -x -d 'With MIN:MAX, how long to wait for more hosts after the last one has come'
-complete -c tfd-launch -l silence -x -d 'How long a tfd-launch may be silent before it is lost'
+complete -c tfd-launch -l silence -x -d 'How long a tfd-launch, or a tfd-run of a group, may be silent before it is lost'
 complete -c tfd-launch -l grace -x -d 'How long tasks may take to end after a signal to tfd-launch before they are killed'
 complete -c tfd-launch -l advertise -x -d 'With --rendezvous, the name or address by which other hosts reach this one'
 complete -c tfd-launch -l key-file -r -F -d 'The cluster\'s key file; none: no key'

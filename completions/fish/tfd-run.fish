@@ -25,6 +25,7 @@ complete -c tfd-run -l bucket-bytes -x -d 'With --strategy multi-worker-mirrored
 complete -c tfd-run -l verify-every -x -d 'With --strategy multi-worker-mirrored: compare the workers\' variables after every N steps, and before each checkpoint; 0: never'
 complete -c tfd-run -l workers -x -d 'With --strategy multi-worker-mirrored: go on while MIN workers are left, and take those in who come again; MAX is how many the cluster has'
 complete -c tfd-run -l join -x -d 'With --strategy multi-worker-mirrored: how long to wait until all workers are there'
+complete -c tfd-run -l silence -x -d 'With --strategy multi-worker-mirrored: how long a worker may be silent before it is lost'
 complete -c tfd-run -l compat -x -a 'tensorflow' -d 'Split the data among the replicas, and clip gradients, exactly as TensorFlow 2.21 does'
 complete -c tfd-run -l explain -d 'Say what a training here would do (devices, variables, what a step costs), without doing it'
 complete -c tfd-run -l json -d 'With --explain and --check: as JSON'

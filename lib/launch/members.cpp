@@ -11,7 +11,7 @@ namespace tfd::launch {
 namespace {
 
 /// All that a launcher says: an outer one's (srun, torchrun, tfd-launch) would contradict ours.
-constexpr std::array<std::string_view, 24> kSaid{"RANK",
+constexpr std::array<std::string_view, 25> kSaid{"RANK",
                                                  "WORLD_SIZE",
                                                  "LOCAL_RANK",
                                                  "LOCAL_WORLD_SIZE",
@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 24> kSaid{"RANK",
                                                  "TFD_RESTARTS",
                                                  "TFD_RENDEZVOUS",
                                                  "TFD_WORKERS",
+                                                 "TFD_SILENCE",
                                                  "TFD_MEMBER_FILE",
                                                  "TFD_TEXT_STREAM",
                                                  "TFD_FAULT",

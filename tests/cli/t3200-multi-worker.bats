@@ -166,6 +166,14 @@ teardown() { run_teardown; }
   [[ $stderr == *'--batch is for --strategy multi-worker-mirrored'* ]]
   run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --batch per-replica --replicas 2 </dev/null
   [[ $stderr == *'--batch per-replica and --replicas exclude each other: there is one for each device'* ]]
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --silence 5s </dev/null
+  [[ $stderr == *'--silence is for --strategy multi-worker-mirrored'* ]]
+  run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --silence 1s </dev/null
+  [[ $stderr == *'--silence 1s: at least 3s'* ]]
+  run -0 --separate-stderr timeout 60 tfd-launch -n 1 --no-prefix --silence 4s -- sh -c 'echo "$TFD_SILENCE"' </dev/null
+  [ "$output" = 4s ]
+  run -0 --separate-stderr timeout 60 tfd-launch -n 1 --no-prefix -- sh -c 'echo "${TFD_SILENCE-none}"' </dev/null
+  [ "$output" = none ]
   run -64 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --collectives shm </dev/null
   [[ $stderr == *'--collectives is for --strategy multi-worker-mirrored'* ]]
   jq '.cluster.worker[1] = "10.1.2.3:4000"' cluster.json >far.json

@@ -67,10 +67,11 @@ teardown() { run_teardown; }
 }
 
 @test "elastic: a frozen worker is lost after a while, and comes back as it thaws" {
-  local args=(--workers 1:2 --set train.steps=1000000)
+  local args=(--workers 1:2 --silence 4s --set train.steps=1000000)
   members 2 "${args[@]}"
   reaches 0 500
   kill -STOP "${PIDS[1]}"
+  talks 0 "worker:1 doesn't answer (no heartbeat for 3s): it is lost after 4s$"
   talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; without worker:1$'
   kill -CONT "${PIDS[1]}"
   talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; with worker:1 anew$'

@@ -67,7 +67,7 @@ Result<rendezvous::Joining> bring(const JointChoice& choice, const cluster::Addr
 }
 
 Result<std::vector<launch::Member>> members_of(const cluster::Address& at, const rendezvous::Plan& plan,
-                                               const Environment& base) {
+                                               const Environment& base, Duration silence) {
   cluster::ClusterConfig config;
   std::vector<cluster::TaskId> here;
   int ranks = 0;
@@ -83,11 +83,16 @@ Result<std::vector<launch::Member>> members_of(const cluster::Address& at, const
     env.set("GROUP_WORLD_SIZE", std::to_string(plan.nodes));
     env.set("TFD_WORKERS", plan.most > 0 ? fmt::format("{}:{}", plan.least, plan.most) : std::to_string(ranks));
     env.set("TFD_RENDEZVOUS", cluster::format_address(at));
+    set_silence(env, silence);
   }
   return members;
 }
 
 }  // namespace
+
+void set_silence(Environment& env, Duration silence) {
+  if (silence != JointChoice().silence) env.set("TFD_SILENCE", format_duration(silence));
+}
 
 Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   cluster::Address at = TFD_TRY(cli::as_usage(cluster::parse_address(choice.rendezvous), "--rendezvous"));
@@ -113,9 +118,8 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.silence = choice.silence;
   options.make_endpoint = task::endpoints_under(key);
   options.log = io.log.for_room("rendezvous");
-  joint.members = [at, base = launch::shared_environment(io.env, choice.tasks)](const rendezvous::Plan& plan) {
-    return members_of(at, plan, base);
-  };
+  joint.members = [at, base = launch::shared_environment(io.env, choice.tasks), silence = choice.silence](
+                      const rendezvous::Plan& plan) { return members_of(at, plan, base, silence); };
   return joint;
 }
 

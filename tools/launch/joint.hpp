@@ -26,6 +26,9 @@ struct JointChoice {
   std::vector<std::pair<std::string, std::string>> same = {};
 };
 
+/// Tells a task, if it is a tfd-run of a group, how long another one may be silent, where that isn't the default.
+void set_silence(Environment& env, Duration silence);
+
 /// kUsage: no address; kPermissionDenied: other hosts can connect, and there is no key; errors of make_local_lookup(),
 /// listen_on() and find_key().
 Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io);

@@ -47,6 +47,7 @@ struct Asked {
   std::optional<std::int64_t> verify_every = {};
   std::string workers;  // MIN[:MAX]
   Duration join = std::chrono::seconds(600);
+  std::optional<Duration> silence = {};
 
   bool names_cluster() const {
     return (!common.cluster.empty() && common.cluster != "none") || !common.jobs.empty() || !common.task.empty();
@@ -77,6 +78,9 @@ Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Enviro
 /// The engine of --collectives, with the plug-in that TFD_MPI_PLUGIN names, if it is MPI. kUsage: MPI and MIN:MAX.
 /// kFailedPrecondition: as collective::load_mpi_plugin().
 Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& bounds, const Environment& env);
+/// How long a worker may be silent: --silence, else that of the tfd-launch (TFD_SILENCE), else the default.
+/// kInvalidArgument.
+Result<Duration> find_silence(const Asked& asked, const Environment& env);
 /// DeviceTrainingOptions::processors, where the devices are CPUs; else 0.
 int xla_processors(const function::DeviceChoice& devices, const Environment& env);
 /// Sets what a tfd-launch asks for in the environment: to be told, where it replaces those who fail, whether this

@@ -18,7 +18,8 @@ namespace tfd::run {
 namespace {
 
 constexpr Bytes kLeastBucket{std::uint64_t{1} << 10}, kMostBucket{std::uint64_t{1} << 40};
-constexpr const char* kMemberFile = "TFD_MEMBER_FILE";  // of a tfd-launch that replaces those who fail
+constexpr Duration kLeastSilence = std::chrono::seconds(3);  // then it is named
+constexpr const char* kMemberFile = "TFD_MEMBER_FILE";       // of a tfd-launch that replaces those who fail
 
 std::vector<std::string> names_of_strategies() {
   std::vector<std::string> names;
@@ -160,6 +161,11 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "DUR",
        .help = "With --strategy multi-worker-mirrored: how long to wait until all workers are there",
        .target = &a.join},
+      {.names = "--silence",
+       .placeholder = "DUR",
+       .help = "With --strategy multi-worker-mirrored: how long a worker may be silent before it is lost",
+       .target = &a.silence,
+       .shown_default = format_duration(strategy::RunOptions().silence)},
       {.names = "--compat",
        .placeholder = "WHAT",
        .help = "Split the data among the replicas, and clip gradients, exactly as TensorFlow 2.21 does",
@@ -207,6 +213,13 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
                 a.workers.empty() ? "TFD_WORKERS" : "--workers");
   auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
   return collective::Engine(kind, std::move(plugin));
+}
+
+Result<Duration> find_silence(const Asked& a, const Environment& env) {
+  if (a.silence) return *a.silence;
+  if (!env.has("TFD_SILENCE")) return strategy::RunOptions().silence;
+  const Duration out = TFD_TRY(parse_duration(env.get("TFD_SILENCE")), "TFD_SILENCE");
+  return std::max(out, kLeastSilence);
 }
 
 int xla_processors(const function::DeviceChoice& devices, const Environment& env) {
@@ -266,6 +279,9 @@ Result<void> check_options(const Asked& a) {
   if (a.bucket_bytes && *a.bucket_bytes > kMostBucket)
     return fail(Code::kUsage, "--bucket-bytes {}: at most {}", format_bytes(*a.bucket_bytes),
                 format_bytes(kMostBucket));
+  if (a.silence && !a.has_group()) return fail(Code::kUsage, "--silence is for --strategy multi-worker-mirrored");
+  if (a.silence && *a.silence < kLeastSilence)
+    return fail(Code::kUsage, "--silence {}: at least {}", format_duration(*a.silence), format_duration(kLeastSilence));
   if (a.verify_every && !a.has_group())
     return fail(Code::kUsage, "--verify-every is for --strategy multi-worker-mirrored");
   if (a.trains() && !a.dataset.empty())

@@ -138,6 +138,7 @@ class GroupRunner final : public Runner {
     with.group.log = options.train.log;
     with.group.say = options.train.say;
     with.join = options.join_timeout;
+    with.group.silence = options.silence;
     with.make_host_engine = options.make_host_engine;
     with.on_step = options.on_step;
     if (options.least_workers > 0) with.on_standing = options.on_standing;

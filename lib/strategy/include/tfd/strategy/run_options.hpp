@@ -45,6 +45,7 @@ struct RunOptions {
   bool has_key = false;              // `make_endpoint` has the cluster's key
   bool is_insecure = false;          // other hosts may join without a key
   Duration join_timeout = std::chrono::seconds(600);  // for all of them to come
+  Duration silence = std::chrono::seconds(10);        // after which one that doesn't answer is lost
   Duration linger = std::chrono::seconds(10);         // time that the chief waits at its end for idle workers
   bool keep_servers = false;
   Duration rejoin = std::chrono::seconds(30);  // as in ParameterServersOptions
