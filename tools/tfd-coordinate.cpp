@@ -141,6 +141,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
     say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
   training::Ending ending{.tool = kTool, .command = train::command_to_continue(*program.train, train)};
+  if (program.train->evaluate) ending.next = fmt::format("tfd-run {} --evaluate", a.common.program);
   ending.evaluates = a.follow_checkpoints;
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);

@@ -332,6 +332,21 @@ void warn_of_split_training(const program::Program& program, int replicas, cli::
   if (const auto split = training::split_training_of(program, replicas)) io.log.warning("{}", *split);
 }
 
+/// Says what makes one training of several tasks, where each would train by itself, or none can.
+Result<void> check_place(const Asked& a, const cluster::ClusterConfig& config, cli::Io& io) {
+  if (!a.trains()) return {};
+  const bool uses_servers = a.kind == nullptr || a.kind == &strategy::kParameterServerKind;
+  if (uses_servers && config.task && !config.cluster.has_job("ps") && workers_of(config.cluster) > 1)
+    return fail(Code::kInvalidArgument,
+                "the cluster spec needs to have `ps` jobs; workers alone train together with --strategy {}",
+                strategy::kMultiWorkerMirroredKind.name);
+  const std::string tasks = io.env.get("WORLD_SIZE");
+  if (a.is_of_one_host() && io.env.has("TFD_TASK") && io.env.get("RANK") == "0" && tasks != "1")
+    io.log.warning("each of {} tasks trains by itself: --strategy {} makes one training of them", tasks,
+                   strategy::kMultiWorkerMirroredKind.name);
+  return {};
+}
+
 Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.function.empty() && !a.predict.empty())
     return fail(Code::kUsage, "--function and --predict exclude each other");
@@ -360,6 +375,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
   if (!a.evaluate.empty() && !a.common.check) return run_evaluation(a, std::move(program), devices, io);
   const auto config = known ? *std::move(known) : TFD_TRY(find_cluster(a, io));
+  TFD_TRY(check_place(a, config, io));
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,
                                                      .devices = devices,
