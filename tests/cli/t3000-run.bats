@@ -401,8 +401,8 @@ PY
   [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
   run -65 --separate-stderr tfd-launch -n 2 -- tfd-run program.json </dev/null
   [[ $stderr == *'needs to have `ps` jobs; workers alone train together with --strategy multi-worker-mirrored'* ]]
-  run -0 --separate-stderr tfd-launch -n 2 --no-prefix -- tfd-run -q program.json --strategy mirrored </dev/null
-  [ "$stderr" = "tfd-run: each of 2 tasks trains by itself: --strategy multi-worker-mirrored makes one training of them" ]
+  run -0 --separate-stderr tfd-launch -n 2 --no-prefix -- tfd-run program.json --strategy mirrored </dev/null
+  [ "$(grep -c "each of 2 tasks trains by itself: --strategy multi-worker-mirrored makes one training of them" <<<"$stderr")" = 1 ]
   echo '{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}}' >no-task.json
   run -65 --separate-stderr tfd-run program.json --cluster no-task.json </dev/null
   [[ $stderr == *"which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate"* ]]

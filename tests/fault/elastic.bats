@@ -64,6 +64,32 @@ teardown() { run_teardown; }
   killed 2
   run_ends "${PIDS[0]}" 75
   grep -q 'waited 5[.0-9a-z]* for worker:1, worker:2 to join$' worker:0.talk
+  saves_its_last_step 0
+}
+
+# The last of a group, which was worker $1, saved the step that it had, with the bits of an undisturbed run.
+saves_its_last_step() { # I
+  local saved file
+  [ "$(last "worker:$1" .reason)" = '"interrupted"' ]
+  saved=$(last "worker:$1" .step)
+  file=step-$(printf %08d "$saved").safetensors
+  [ "$(jq -r .latest ck/index.json)" = "$file" ]
+  undisturbed "$saved"
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
+}
+
+@test "elastic: who is left of too few, the chief or another, saves what it has before it ends by SIGTERM" {
+  local args=(--workers 2:2 --set train.steps=1000000 --set train.checkpoint.every=1000000) left
+  for left in 0 1; do
+    rm -rf ck undisturbed
+    members 2 "${args[@]}"
+    reaches 0 500
+    killed $((1 - left))
+    talks "$left" "waiting for worker:$((1 - left)) to join"
+    kill -TERM "${PIDS[$left]}"
+    run_ends "${PIDS[$left]}" 75
+    saves_its_last_step "$left"
+  done
 }
 
 @test "elastic: a frozen worker is lost after a while, and comes back as it thaws" {

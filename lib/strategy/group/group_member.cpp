@@ -52,7 +52,13 @@ Result<MemberChanges> GroupMember::regroup() {
   keep_inputs();
   const std::vector<std::string> before = names_;
   for (;;) {
-    TFD_TRY(group_->regroup(Deadline::after(options_.join)));
+    const std::uint64_t last = group_->communicator().generation();
+    if (auto met = group_->regroup(Deadline::after(options_.join)); !met) {
+      const Code code = met.error().code;
+      if ((code == Code::kCancelled || code == Code::kDeadlineExceeded) && program_.train->checkpoint)
+        last_generation_ = last;
+      return fail(std::move(met).error());
+    }
     const auto entered = enter({});
     if (entered) break;
     if (!survives(entered.error())) return fail(entered.error());

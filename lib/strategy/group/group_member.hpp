@@ -41,6 +41,10 @@ class GroupMember {
   /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. Errors: too few
   /// are left.
   Result<MemberChanges> regroup();
+  /// True once regroup() has failed since nobody came any more, or this member was to end: it has the state of all
+  /// steps that were made, and may save it where the program has a place for that. Nothing else is left to do with
+  /// others.
+  bool is_left_alone() const { return last_generation_.has_value(); }
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
   /// Followers that were interrupted, and leave after this round, since enough are left; empty: all stop, if any.
@@ -92,7 +96,8 @@ class GroupMember {
   void leave();
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
-    return {origin_.group, origin_.generation + group_->communicator().generation()};
+    return {origin_.group,
+            origin_.generation + (is_left_alone() ? *last_generation_ : group_->communicator().generation())};
   }
   /// Ends waits, if the training is to stop. For any thread.
   void interrupted();
@@ -162,6 +167,7 @@ class GroupMember {
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
   bool has_compared_threads_ = false;
+  std::optional<std::uint64_t> last_generation_;  // once it is left alone
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host
 };

@@ -26,7 +26,10 @@ class ChiefDriver final : public train::StepDriver {
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override {
     counted_ = member_.trainer().step();
-    return survive([&] { return make_steps(control); });
+    auto made = survive([&] { return make_steps(control); });
+    if (made || !member_.is_left_alone()) return made;
+    give_up(made.error());
+    return train::AdvanceResult{.step = member_.trainer().step()};
   }
   void wake() override { member_.interrupted(); }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override {
@@ -37,6 +40,10 @@ class ChiefDriver final : public train::StepDriver {
         sum.add(TFD_TRY(member_.evaluate()));
         return train::EvaluationResult{member_.trainer().step(), sum.values()};
       });
+      if (!evaluated && member_.is_left_alone()) {
+        give_up(evaluated.error());
+        return fail(Code::kCancelled, "{}", evaluated.error().message);
+      }
       if (evaluated || evaluated.error().code != Code::kCancelled || member_.is_interrupted()) return evaluated;
       // Another one was: it leaves, if enough are left, or all stop.
       if (options_.group.least > 0)
@@ -49,14 +56,20 @@ class ChiefDriver final : public train::StepDriver {
       if (stops_all_) return evaluated;
     }
   }
-  // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right.
+  // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right, unless it
+  // is the only one that is left.
   Result<variable::Checkpoint> export_state() override {
-    TFD_TRY(survive([&] { return verify(); }));
+    if (!member_.is_left_alone())
+      if (auto verified = survive([&] { return verify(); }); !verified) {
+        if (!member_.is_left_alone()) return fail(std::move(verified).error());
+        give_up(verified.error());
+      }
     auto checkpoint = TFD_TRY(member_.trainer().export_state());
     checkpoint.writer = member_.writer();
     return checkpoint;
   }
   Result<void> save_elsewhere(const variable::Checkpoint& checkpoint) override {
+    if (member_.is_left_alone()) return {};
     return survive([&]() -> Result<void> {
       if (!member_.are_saved_elsewhere()) return {};
       TFD_TRY(act({.act = GroupAct::kSave}));
@@ -77,13 +90,14 @@ class ChiefDriver final : public train::StepDriver {
   }
   // A member that is lost now has made all steps.
   Result<void> end() override {
+    if (member_.is_left_alone()) return {};
     const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
     if (!told && !member_.survives(told.error())) return fail(told.error());
     member_.leave();
     return {};
   }
   Result<bool> hand_over() override {
-    if (stops_all_ || !member_.may_leave()) return false;
+    if (stops_all_ || member_.is_left_alone() || !member_.may_leave()) return false;
     const auto told = act({.act = GroupAct::kHandOver});
     if (!told && !member_.survives(told.error())) return fail(told.error());
     member_.leave();
@@ -128,6 +142,11 @@ class ChiefDriver final : public train::StepDriver {
   void heed(const Notices& notices) {
     if (!notices.wants_stop() || !member_.leavers(notices).empty()) return;
     if (notices.wants_stop(0) && member_.may_leave()) return;  // this member hands over
+    stop_all();
+  }
+  /// Too few are left: what they all have made is saved here.
+  void give_up(const Error& why) {
+    if (options_.device.train.say) options_.device.train.say(why.message);
     stop_all();
   }
   void stop_all() {
@@ -289,20 +308,29 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
 }
 
 /// A member that isn't the chief: does what the chief announces, until its end. nullopt: the chief was lost, and this
-/// member is to take its place. `has_begun`: it was the chief before.
-Result<std::optional<train::TrainSummary>> follow(const program::Program& program, GroupMember& member,
-                                                  bool has_begun) {
+/// member is to take its place, or nobody else is left, and it is to save what it has. `has_begun`: it was the chief
+/// before.
+Result<std::optional<train::TrainSummary>> follow(const program::Program& program, const train::TrainOptions& train,
+                                                  GroupMember& member, bool has_begun) {
   if (!has_begun && !TFD_TRY(member.begin({}))) return std::nullopt;
   train::TrainSummary summary;
   summary.first_step = member.trainer().step();
   summary.steps = program.train->steps;
   const auto begun = Clock::now();
   while (!member.is_chief()) {
-    const auto followed = follow_once(member, summary);
-    if (!followed && !member.survives(followed.error())) return fail(followed.error());
-    if (!followed) {
-      TFD_TRY(member.regroup());
-    } else if (*followed == Followed::kEnd) {
+    auto followed = follow_once(member, summary);
+    if (!followed && member.survives(followed.error())) {
+      auto changes = member.regroup();
+      if (changes) continue;
+      followed = fail(std::move(changes).error());
+    }
+    if (!followed && member.is_left_alone()) {
+      if (train.say) train.say(followed.error().message);
+      train.interrupts->ask_stop();
+      return std::nullopt;
+    }
+    if (!followed) return fail(followed.error());
+    if (*followed == Followed::kEnd) {
       summary.step = member.trainer().step();
       summary.elapsed = Clock::now() - begun;
       return summary;
@@ -321,7 +349,7 @@ Result<train::TrainSummary> train_as_member(const program::Program& program, Gro
     train.interrupts->on_ask([&] { member.interrupted(); });
     member.interrupted();
     if (!member.is_chief()) {
-      if (auto summary = TFD_TRY(follow(program, member, has_begun))) return *std::move(summary);
+      if (auto summary = TFD_TRY(follow(program, train, member, has_begun))) return *std::move(summary);
       train.takes_over = true;
     }
     ChiefDriver driver(program, options, member);
