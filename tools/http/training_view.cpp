@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "status/training.hpp"
+
 namespace tfd::http {
 namespace {
 
@@ -12,7 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostPoints = 512;  // of a curve: more than a page has pixels for
 constexpr std::size_t kMostCurves = 32;
-constexpr double kLongest = 1e9;  // seconds: later is never
 
 std::string text_in(const Json& event, const char* key) {
   const auto found = event.find(key);
@@ -110,9 +111,7 @@ void TrainingView::add_event(std::string_view line, Clock::time_point now) {
 }
 
 std::optional<double> TrainingView::seconds_left() const {
-  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps || !ended.empty()) return std::nullopt;
-  const double seconds = static_cast<double>(*steps - step) / *steps_per_second;
-  return seconds < kLongest ? std::optional(seconds) : std::nullopt;
+  return ended.empty() ? status::seconds_left(step, steps, steps_per_second) : std::nullopt;
 }
 
 }  // namespace tfd::http

@@ -36,7 +36,12 @@ std::optional<Training> parse_training(const std::string& text) {
 bool Training::is_fresh() const { return age <= kFresh; }
 
 std::optional<double> Training::seconds_left() const {
-  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps || !is_fresh()) return std::nullopt;
+  return is_fresh() ? status::seconds_left(step, steps, steps_per_second) : std::nullopt;
+}
+
+std::optional<double> seconds_left(std::int64_t step, std::optional<std::int64_t> steps,
+                                   std::optional<double> steps_per_second) {
+  if (!steps || !steps_per_second || *steps_per_second <= 0 || step >= *steps) return std::nullopt;
   const double seconds = static_cast<double>(*steps - step) / *steps_per_second;
   return seconds < kLongest ? std::optional(seconds) : std::nullopt;
 }

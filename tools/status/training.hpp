@@ -12,6 +12,10 @@
 
 namespace tfd::status {
 
+/// Seconds until the last step at this rate; nullopt: one of them isn't known, nothing is left, or it takes decades.
+std::optional<double> seconds_left(std::int64_t step, std::optional<std::int64_t> steps,
+                                   std::optional<double> steps_per_second);
+
 struct Training {
   std::int64_t step = 0;
   std::optional<std::int64_t> steps = {};
