@@ -23,6 +23,9 @@ namespace tfd {
 /// tool was started with (Io::env), without this.
 inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 
+/// Has XLA so many threads on CPUs, in engines that are made from now on; first before there are other threads.
+inline void use_xla_threads(int count) { ::setenv("PJRT_NPROC", std::to_string(count).c_str(), 1); }
+
 /// Keeps libtpu from asking the metadata server about this machine, for minutes where there is none, and from
 /// complaining on stderr. Called before it is loaded for a topology without hardware.
 inline void keep_plugins_from_looking() {

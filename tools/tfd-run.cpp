@@ -20,6 +20,7 @@
 #include "tfd/cluster/roles.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/data/distribute.hpp"
+#include "tfd/launch/processors.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/runner.hpp"
@@ -50,6 +51,8 @@ struct Devices {
 /// has any.
 Result<Devices> find_devices(const Asked& a, int processes, const cli::Io& io) {
   keep_plugins_quiet();  // the plug-in may be asked for its devices
+  // XLA counts the processors itself, but doesn't look at their quota.
+  if (!io.env.has("PJRT_NPROC") && !io.env.has("NPROC")) use_xla_threads(launch::usable_processors());
   if (a.has_topology()) {
     auto asked = a.tpu;
     asked.plans = a.explain;
@@ -138,7 +141,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
     with.make_host_engine = [env = io.env, devices, log = io.log, on_compile](const function::Hosts& hosts) {
       return make_engine(env, devices, log, hosts, on_compile);
     };
-  with.processors = run::xla_processors(devices, io.env);
+  with.threads = run::xla_threads(devices, a.has_group(), io.env);
   with.data_root = a.common.data_root;
   with.command_environment = io.env;
   with.connect_timeout = with.linger = a.common.timeout;

@@ -51,8 +51,10 @@ int usable_processors() {
 
 Environment shared_environment(Environment env, int workers) {
   env.unset("NOTIFY_SOCKET");
-  if (!env.has("PJRT_NPROC"))
-    env.set("PJRT_NPROC", std::to_string(std::max(1, usable_processors() / std::max(workers, 1))));
+  if (env.has("PJRT_NPROC")) return env;
+  const int processors = usable_processors();
+  env.set("PJRT_NPROC", std::to_string(std::max(1, processors / std::max(workers, 1))));
+  env.set("TFD_PROCESSORS", std::to_string(processors));
   return env;
 }
 

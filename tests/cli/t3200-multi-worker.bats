@@ -20,6 +20,20 @@ teardown() { run_teardown; }
   [ ! -s worker:1.events ]
 }
 
+@test "multi-worker: a transformer and a convolutional net have the same bits on one, two and four workers, and in mirrored" {
+  local model n
+  unset PJRT_NPROC NPROC
+  for model in transformer cnn; do
+    local args=("$EXAMPLES/$model/program.json" "${SEEDED[@]}" --replicas 4 --set train.steps=3)
+    run -0 --separate-stderr timeout 120 tfd-run "${args[@]}" --strategy mirrored --set train.checkpoint.dir="$model-0" </dev/null
+    for n in 1 2 4; do
+      run -0 --separate-stderr timeout 120 tfd-launch -n "$n" -- tfd-run "${args[@]}" --strategy multi-worker-mirrored \
+        --set train.checkpoint.dir="$model-$n"
+      [ "$(weights "$model-$n/step-00000003.safetensors")" = "$(weights "$model-0/step-00000003.safetensors")" ]
+    done
+  done
+}
+
 @test "multi-worker: eight replicas over three workers give what one process gives, by TCP and by shared memory" {
   local how args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 8 --set train.steps=10)
   run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --strategy mirrored --set train.checkpoint.dir=ck0 </dev/null
@@ -141,6 +155,25 @@ teardown() { run_teardown; }
   tail -c +9 ck/step-00000005.safetensors | head -c 2000 | grep -q '"threads":"1"'
   run -0 --separate-stderr env PJRT_NPROC=2 timeout 60 tfd-run -v "$EXAMPLES/digits/program.json" --set train.checkpoint.dir=ck --set train.steps=6 </dev/null
   [[ $stderr == *"ck/step-00000005.safetensors: made with 1 of XLA's threads, and there are 2 now"* ]]
+}
+
+@test "multi-worker: all workers have as many of XLA's threads as the chief may use processors, then as the checkpoint says" {
+  local program=("$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --set train.checkpoint.dir=ck)
+  threads_of() { tail -c +9 "$1" | head -c 2000 | grep -ao '"threads":"[0-9]*"'; }
+  unset PJRT_NPROC NPROC
+  group_of 2
+  TFD_PROCESSORS=5 worker worker:1 "${program[@]}" --set train.steps=5 -v
+  local other=$RUN
+  TFD_PROCESSORS=3 worker worker:0 "${program[@]}" --set train.steps=5
+  run_ends "$RUN" 0
+  run_ends "$other" 0
+  run ! grep "of XLA's threads" worker:0.talk
+  [ "$(threads_of ck/step-00000005.safetensors)" = '"threads":"3"' ]
+  group_of 1
+  TFD_PROCESSORS=7 worker worker:0 "${program[@]}" --set train.steps=9 -v
+  run_ends "$RUN" 0
+  grep -q "XLA has 3 threads in each process, as in the checkpoint, since last bits depend on it; PJRT_NPROC=7 uses" worker:0.talk
+  [ "$(threads_of ck/step-00000009.safetensors)" = '"threads":"3"' ]
 }
 
 @test "multi-worker: an error of one worker's data ends the step in all, with its text" {

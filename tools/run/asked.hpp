@@ -13,6 +13,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/collective/communicator.hpp"
 #include "tfd/strategy/kinds.hpp"
+#include "tfd/strategy/run_options.hpp"
 #include "training/common.hpp"
 
 namespace tfd::strategy {
@@ -81,8 +82,10 @@ Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& b
 /// How long a worker may be silent: --silence, else that of the tfd-launch (TFD_SILENCE), else the default.
 /// kInvalidArgument.
 Result<Duration> find_silence(const Asked& asked, const Environment& env);
-/// DeviceTrainingOptions::processors, where the devices are CPUs; else 0.
-int xla_processors(const function::DeviceChoice& devices, const Environment& env);
+/// XLA's threads, where the devices are CPUs: PJRT_NPROC, else the processors that this process may use. A group's
+/// process under tfd-launch or tfd-serve counts those of the host, which its tasks share (TFD_PROCESSORS), rather than
+/// its share of them, which depends on how many tasks there are.
+strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has_group, const Environment& env);
 /// Sets what a tfd-launch asks for in the environment: to be told, where it replaces those who fail, whether this
 /// process is of a group, and which step it makes (on_standing, on_step); and to do to it what --fault says, at a step.
 /// kInvalidArgument.

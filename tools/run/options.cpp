@@ -3,15 +3,16 @@
 #include <unistd.h>
 
 #include <climits>
-#include <thread>
 
 #include "bounds_option.hpp"
+#include "plugin_options.hpp"
 #include "run/asked.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
+#include "tfd/launch/processors.hpp"
 #include "tfd/strategy/run_options.hpp"
 
 namespace tfd::run {
@@ -222,14 +223,22 @@ Result<Duration> find_silence(const Asked& a, const Environment& env) {
   return std::max(out, kLeastSilence);
 }
 
-int xla_processors(const function::DeviceChoice& devices, const Environment& env) {
+strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has_group, const Environment& env) {
   const std::string plugin = env.get("TFD_PJRT_PLUGIN");
   const bool is_cpu =
       devices.kind.empty() ? plugin.empty() || plugin.find("cpu") != std::string::npos : devices.kind == "cpu";
-  if (!is_cpu) return 0;
+  if (!is_cpu) return {};
+  const auto number = [&env](const char* name) {
+    return static_cast<int>(parse_integer(env.get(name), 1, INT_MAX).value_or(0));
+  };
+  strategy::XlaThreads out{.count = has_group ? number("TFD_PROCESSORS") : 0, .use = use_xla_threads};
   for (const char* const name : {"PJRT_NPROC", "NPROC"})
-    if (const auto stated = parse_integer(env.get(name), 1, INT_MAX)) return static_cast<int>(*stated);
-  return static_cast<int>(std::thread::hardware_concurrency());  // of the affinity, as XLA counts them
+    if (out.count == 0) {
+      out.count = number(name);
+      out.is_stated = out.count > 0;
+    }
+  if (out.count == 0) out.count = launch::usable_processors();
+  return out;
 }
 
 Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {

@@ -44,7 +44,7 @@ class DeviceRunner final : public Runner {
                                       .replicas = replicas(),
                                       .logical_devices = options_.devices.logical_devices,
                                       .step = options_.step,
-                                      .processors = options.processors,
+                                      .threads = options.threads,
                                       .data_root = options.data_root,
                                       .command_environment = options.command_environment,
                                       .on_begin = options.on_begin,

@@ -45,9 +45,14 @@ Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   return {};
 }
 
+void DeviceTrainer::use_threads(int count) {
+  threads_ = count;
+  if (options_.threads.use) options_.threads.use(threads());
+}
+
 /// Says if the steps before were made with another number of threads.
 void DeviceTrainer::compare_threads(const variable::Checkpoint& from) const {
-  const int own = xla_threads(options_);
+  const int own = threads();
   if (own != 0 && from.threads != 0 && own != from.threads && engine_->plugin().platform == "cpu")
     options_.train.log.info(
         "{}: made with {} of XLA's threads, and there are {} now: the last bits of large products and convolutions "
@@ -216,7 +221,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   checkpoint.step = step_;
   checkpoint.data_position = step::format_data_position(data_position());
   checkpoint.replicas = replicas_;
-  if (engine_->plugin().platform == "cpu") checkpoint.threads = xla_threads(options_);
+  if (engine_->plugin().platform == "cpu") checkpoint.threads = threads();
   return checkpoint;
 }
 

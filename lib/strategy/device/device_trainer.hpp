@@ -3,6 +3,7 @@
 //
 // Trains a program on the devices of this process, step by step: its data, its steps, its state in checkpoint form.
 // What the next step is, and when it is made, is a StepDriver's business. Private to the room. Thread rule: one thread.
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,6 +41,10 @@ class DeviceTrainer {
   /// Uses this engine instead of making one.
   void use(std::shared_ptr<function::Engine> engine) { engine_ = std::move(engine); }
   bool has_engine() const { return engine_ != nullptr; }
+  /// Has XLA so many threads, and one for each device, in the engine that isn't made yet.
+  void use_threads(int count);
+  /// XLA's threads in this process; 0: not known.
+  int threads() const { return threads_ == 0 ? 0 : std::max(threads_, options_.replicas * options_.logical_devices); }
   /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
   /// are moved out, or initial values.
   Result<void> open(const TrainerPlace& place, const train::TrainStart& from);
@@ -117,6 +122,7 @@ class DeviceTrainer {
   const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
       std::make_shared<const function::CommandStop>();
   int replicas_ = 1;  // of the training
+  int threads_ = options_.threads.count;
   std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::unique_ptr<TrainingSteps> steps_;

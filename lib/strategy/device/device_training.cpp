@@ -84,10 +84,6 @@ Result<train::EvaluationResult> DeviceDriver::evaluate(const variable::Checkpoin
 
 }  // namespace
 
-int xla_threads(const DeviceTrainingOptions& options) {
-  return options.processors == 0 ? 0 : std::max(options.processors, options.replicas * options.logical_devices);
-}
-
 Result<train::TrainSummary> train_on_devices(const program::Program& program, DeviceTrainingOptions options) {
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<train::Interrupts>();

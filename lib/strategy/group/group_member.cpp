@@ -2,7 +2,6 @@
 #include "group_member.hpp"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <numeric>
 
@@ -107,15 +106,23 @@ TrainerPlace GroupMember::place() const {
   return place;
 }
 
-GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const {
+Standing GroupMember::standing(const train::TrainStart& from) const {
+  const bool is_stated = options_.device.threads.is_stated;
   if (trainer_.is_open())
-    return {trainer_.step(), replicas().all, step::format_data_position(trainer_.data_position())};
-  Standing out{.replicas = from.state != nullptr ? from.state->replicas : 0};
+    return {.step = trainer_.step(),
+            .replicas = replicas().all,
+            .position = step::format_data_position(trainer_.data_position()),
+            .threads = trainer_.threads(),
+            .keeps_threads = true};
+  Standing out{.replicas = from.state != nullptr ? from.state->replicas : 0,
+               .threads = trainer_.threads(),
+               .keeps_threads = is_stated || trainer_.has_engine()};
   const auto& train = options_.device.train;
   const auto& checkpoint = program_.train->checkpoint;
   out.starts_over = train.start_over && !train.takes_over;
   if (is_chief()) {
     if (from.state == nullptr || from.step == 0) return out;
+    if (from.state->threads > 0 && !out.keeps_threads) out.threads = from.state->threads;
     out.saved = from.step;
     out.run = from.state->run;
   } else if (checkpoint && checkpoint->resume) {
@@ -127,17 +134,8 @@ GroupMember::Standing GroupMember::standing(const train::TrainStart& from) const
   return out;
 }
 
-int GroupMember::keeper_of_newest(const std::vector<Standing>& standings) {
-  const Standing& chief = standings.front();
-  std::size_t out = 0;
-  for (std::size_t rank = 1; rank < standings.size() && !chief.starts_over; ++rank) {
-    const Standing& one = standings[rank];
-    if (one.saved > standings[out].saved && (chief.saved < 0 || one.run == chief.run)) out = rank;
-  }
-  return static_cast<int>(out);
-}
-
-Result<int> GroupMember::load_newest(int keeper) {
+Result<GroupMember::Newest> GroupMember::load_newest(int keeper) {
+  std::string own;
   if (keeper == rank()) {
     std::vector<std::string> skipped;
     newest_ = TFD_TRY(variable::load_latest_checkpoint(program_.train->checkpoint->directory, &skipped));
@@ -146,57 +144,33 @@ Result<int> GroupMember::load_newest(int keeper) {
     TFD_TRY(train::check_state(program_, *newest_));
     if (options_.group.say)
       options_.group.say(fmt::format("{} is the newest checkpoint of the group: it goes on from that", newest_->path));
+    own = fmt::format("{} {}", newest_->replicas, newest_->threads);
   }
-  const auto texts = TFD_TRY(group_->communicator().all_gather("the newest checkpoint's replicas", round_++,
-                                                               newest_ ? std::to_string(newest_->replicas) : "",
-                                                               Deadline::after(options_.step_timeout)));
-  const auto replicas = parse_integer(texts[static_cast<std::size_t>(keeper)], 0, INT_MAX);
-  if (!replicas)
+  const auto texts = TFD_TRY(group_->communicator().all_gather("the newest checkpoint's replicas and threads", round_++,
+                                                               own, Deadline::after(options_.step_timeout)));
+  const auto fields = split(texts[static_cast<std::size_t>(keeper)], ' ');
+  const auto replicas = parse_integer(fields.front(), 0, INT_MAX);
+  const auto threads = parse_integer(fields.back(), 0, INT_MAX);
+  if (fields.size() != 2 || !replicas || !threads)
     return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[static_cast<std::size_t>(keeper)]);
-  return static_cast<int>(*replicas);
+  return Newest{static_cast<int>(*replicas), static_cast<int>(*threads)};
 }
 
-Result<std::vector<GroupMember::Standing>> GroupMember::gather_standings(const train::TrainStart& from) {
-  const Standing mine = standing(from);
-  const Json own{{"step", mine.step},
-                 {"replicas", mine.replicas},
-                 {"data", mine.position},
-                 {"saved", mine.saved},
-                 {"run", mine.run},
-                 {"starts_over", mine.starts_over},
-                 {"threads", xla_threads(options_.device)}};
-  std::vector<Standing> out;
-  for (const std::string& text : TFD_TRY(group_->communicator().all_gather(
-           "what the members have", round_++, own.dump(), Deadline::after(options_.step_timeout)))) {
-    const Json one = Json::parse(text, nullptr, false);
-    const auto has = [&one](const char* key) { return one.is_object() && one.contains(key); };
-    if (!std::ranges::all_of(std::array{"step", "replicas", "data", "saved", "run", "starts_over", "threads"}, has) ||
-        !one["step"].is_number_integer() || !one["replicas"].is_number_integer() || !one["data"].is_string() ||
-        !one["saved"].is_number_integer() || !one["run"].is_string() || !one["starts_over"].is_boolean() ||
-        !one["threads"].is_number_integer())
-      return fail(Code::kProtocolMismatch, "a malformed message from {}", names_[out.size()]);
-    out.push_back({.step = one["step"].get<std::int64_t>(),
-                   .replicas = one["replicas"].get<int>(),
-                   .position = one["data"].get<std::string>(),
-                   .threads = one["threads"].get<int>(),
-                   .saved = one["saved"].get<std::int64_t>(),
-                   .run = one["run"].get<std::string>(),
-                   .starts_over = one["starts_over"].get<bool>()});
-  }
-  return out;
-}
-
-/// The chief says, once, which members differ in XLA's threads, on which bits depend.
-void GroupMember::compare_threads(const std::vector<Standing>& all) {
-  const int chiefs = all.front().threads;
-  std::vector<std::string> others;
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank].threads != chiefs) others.push_back(fmt::format("{} has {}", names_[rank], all[rank].threads));
-  if (!is_chief() || others.empty() || chiefs == 0 || std::exchange(has_compared_threads_, true)) return;
-  options_.group.log.warning(
-      "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on who makes them; one "
-      "PJRT_NPROC for all makes them alike",
-      names_.front(), chiefs, fmt::join(others, ", "));
+void GroupMember::use_threads(const std::vector<Standing>& all, int threads, int replicas) {
+  const XlaThreads& own = options_.device.threads;
+  if (own.count == 0 || threads == 0) return;
+  // A process that made all replicas on devices of its own would have so many.
+  const int agreed = std::max(threads, options_.follows_members ? 0 : replicas * options_.device.logical_devices);
+  const bool keeps = all[static_cast<std::size_t>(rank())].keeps_threads;
+  if (!keeps) trainer_.use_threads(agreed);
+  if (!is_chief() || std::exchange(has_told_threads_, true)) return;
+  if (const auto unlike = describe_unlike_threads(threads_of(all, agreed), names_))
+    options_.group.log.warning("{}", *unlike);
+  if (!keeps && agreed < own.count)
+    options_.group.log.info(
+        "XLA has {} in each process, as in the checkpoint, since last bits depend on it; PJRT_NPROC={} uses the "
+        "processors that there are",
+        counted(static_cast<std::uint64_t>(agreed), "thread"), own.count);
 }
 
 int GroupMember::devices_of_all() const {
@@ -244,28 +218,33 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   newest_.reset();
   names_.clear();
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
-  if (is_over_hosts()) TFD_TRY(find_system());
-  const auto standings = TFD_TRY(gather_standings(from));
-  if (!options_.as_tensorflow) compare_threads(standings);
-  const auto most = std::ranges::max_element(standings, {}, &Standing::step);
-  const bool is_new = most->step < 0;
-  const int root = is_new ? keeper_of_newest(standings) : static_cast<int>(most - standings.begin());
+  const auto standings = TFD_TRY(
+      gather_standings(group_->communicator(), round_++, standing(from), Deadline::after(options_.step_timeout)));
+  const int root = find_root(standings);
+  const Standing& roots = standings[static_cast<std::size_t>(root)];
+  const bool is_new = roots.step < 0;
   const bool is_root = root == group_->communicator().rank();
   // Other replicas have other copies of variables: all begin with what these amount to.
-  const bool is_reshaped = !is_new && options_.follows_members && devices_of_all() != most->replicas;
-  const bool is_behind = is_reshaped || (trainer_.is_open() ? trainer_.step() < most->step : !(is_new && is_root));
+  const bool is_reshaped = !is_new && options_.follows_members && devices_of_all() != roots.replicas;
+  const bool is_behind = is_reshaped || (trainer_.is_open() ? trainer_.step() < roots.step : !(is_new && is_root));
   const bool has_behind = is_new || is_reshaped ||
-                          std::ranges::any_of(standings, [&](const Standing& one) { return one.step < most->step; });
-  const int known =
-      is_new && root != 0 ? TFD_TRY(load_newest(root)) : standings[static_cast<std::size_t>(root)].replicas;
-  if (is_new)
-    TFD_TRY(share(replicas_of_new_training(known),
-                  options_.replicas != 0 ? "--replicas:" : "the checkpoint's training has"));
-  else
-    TFD_TRY(share(is_reshaped ? devices_of_all() : most->replicas, "the training has"));
+                          std::ranges::any_of(standings, [&](const Standing& one) { return one.step < roots.step; });
+  Newest known{roots.replicas, roots.threads};
+  if (is_new && root != 0) {
+    known = TFD_TRY(load_newest(root));
+    if (known.threads == 0 || roots.keeps_threads) known.threads = roots.threads;
+  }
+  const int shared = is_new        ? replicas_of_new_training(known.replicas)
+                     : is_reshaped ? devices_of_all()
+                                   : roots.replicas;
+  if (!options_.as_tensorflow) use_threads(standings, known.threads, shared);
+  if (is_over_hosts()) TFD_TRY(find_system());
+  TFD_TRY(share(shared, !is_new                  ? "the training has"
+                        : options_.replicas != 0 ? "--replicas:"
+                                                 : "the checkpoint's training has"));
 
   if (trainer_.is_open())
-    TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(most->position))));
+    TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(roots.position))));
   else if (!is_behind)
     TFD_TRY(trainer_.open(place(), newest_ ? train::TrainStart{.state = &*newest_, .step = newest_->step} : from));
   std::string text;

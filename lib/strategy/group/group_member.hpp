@@ -13,6 +13,7 @@
 #include "device/device_trainer.hpp"
 #include "group_devices.hpp"
 #include "group_exchange.hpp"
+#include "group_standing.hpp"
 #include "group_status.hpp"
 #include "group_training.hpp"
 #include "launch_watch.hpp"
@@ -104,24 +105,16 @@ class GroupMember {
   bool is_interrupted() const { return options_.device.train.interrupts->stopping(); }
 
  private:
-  /// What a member has when a generation begins.
-  struct Standing {
-    std::int64_t step = -1;     // none: it is new
-    int replicas = 0;           // of the training, as far as it knows
-    std::string position = {};  // of its data
-    int threads = 0;            // XLA's in its process; 0: not known
-    std::int64_t saved = -1;    // step of the newest checkpoint that it sees, where it is new; -1: none
-    std::string run = {};       // whose that is
-    bool starts_over = false;   // whatever checkpoints there are
-  };
   Standing standing(const train::TrainStart& from) const;
-  /// The member whose checkpoint a new training continues: the chief, unless another one has a newer one of its run, or
-  /// it has none.
-  static int keeper_of_newest(const std::vector<Standing>& standings);
-  /// Loads the checkpoint of the member that isn't the chief and has the newest; returns how many replicas it is of.
-  Result<int> load_newest(int keeper);
-  Result<std::vector<Standing>> gather_standings(const train::TrainStart& from);
-  void compare_threads(const std::vector<Standing>& all);
+  /// What the members need to know of the checkpoint that a new training continues.
+  struct Newest {
+    int replicas = 0;  // of its training; 0: there is none
+    int threads = 0;   // of XLA, with which it goes on; 0: not known
+  };
+  /// Loads the checkpoint of the member that isn't the chief and has the newest.
+  Result<Newest> load_newest(int keeper);
+  /// Has XLA as many threads in all processes, where it hasn't begun yet: bits depend on it.
+  void use_threads(const std::vector<Standing>& all, int threads, int replicas);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
   int most_members() const;
@@ -166,7 +159,7 @@ class GroupMember {
   std::atomic<std::int64_t> step_now_ = 0;
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
-  bool has_compared_threads_ = false;
+  bool has_told_threads_ = false;
   std::optional<std::uint64_t> last_generation_;  // once it is left alone
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host

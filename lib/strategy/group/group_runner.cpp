@@ -153,7 +153,7 @@ class GroupRunner final : public Runner {
                    .replicas = options_.devices.replicas(),
                    .logical_devices = options_.devices.logical_devices,
                    .step = options_.step,
-                   .processors = options.processors,
+                   .threads = options.threads,
                    .data_root = options.data_root,
                    .command_environment = options.command_environment,
                    .on_begin = options.on_begin,

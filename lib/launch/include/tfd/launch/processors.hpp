@@ -12,6 +12,7 @@ int usable_processors();
 
 /// The environment that tasks have in common: `env` without the launching process's own variables; PJRT_NPROC, unless
 /// set, divides the processors among this host's `workers`: XLA would start two threads per processor in each of them.
+/// TFD_PROCESSORS is how many they share then.
 Environment shared_environment(Environment env, int workers);
 
 }  // namespace tfd::launch

@@ -9,6 +9,7 @@
 
 #include "tfd/function/devices.hpp"
 #include "tfd/step/replica_runner.hpp"
+#include "tfd/strategy/xla_threads.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::strategy {
@@ -24,18 +25,13 @@ struct DeviceTrainingOptions {
   int replicas = 1;
   int logical_devices = 1;  // logical devices per replica, over which XLA partitions its steps (SPMD)
   StepMode step = StepMode::kAuto;
-  /// PJRT_NPROC, or what stands in for it: XLA has as many threads on a CPU, and at least one for each device. Large
-  /// products, convolutions and loops are cut by that number, so that the last bits depend on it. 0: not known.
-  int processors = 0;
+  XlaThreads threads = {};
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   Environment command_environment = {};
   /// Called before the variables change for the first time: from then on a stop is worth a checkpoint.
   std::function<void()> on_begin = {};
   train::TrainOptions train;
 };
-
-/// XLA's threads in a process of this training; 0: not known.
-int xla_threads(const DeviceTrainingOptions& options);
 
 /// Reason why train_on_devices() can't train this program on these devices; nullopt: it can.
 /// train_on_parameter_servers() without a cluster trains such programs, with the same results.

@@ -11,6 +11,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/collective/communicator.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/strategy/xla_threads.hpp"
 #include "tfd/task/task_server.hpp"
 #include "tfd/train/training.hpp"
 
@@ -19,7 +20,7 @@ namespace tfd::strategy {
 struct RunOptions {
   task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
-  int processors = 0;  // as in DeviceTrainingOptions
+  XlaThreads threads = {};
   std::string data_root = {};
   Environment command_environment = {};
   Duration connect_timeout = std::chrono::seconds(30);  // for the parameter servers, then for the chief

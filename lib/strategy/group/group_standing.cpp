@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "group_standing.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace tfd::strategy {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Standing& one) {
+  return {{"step", one.step},       {"replicas", one.replicas},           {"data", one.position},
+          {"threads", one.threads}, {"keeps_threads", one.keeps_threads}, {"saved", one.saved},
+          {"run", one.run},         {"starts_over", one.starts_over}};
+}
+
+std::optional<Standing> parse(const std::string& text) {
+  const Json told = Json::parse(text, nullptr, false);
+  const auto has = [&told](const char* key, auto is_kind) { return told.contains(key) && (told[key].*is_kind)(); };
+  if (!told.is_object() || !has("step", &Json::is_number_integer) || !has("replicas", &Json::is_number_integer) ||
+      !has("data", &Json::is_string) || !has("threads", &Json::is_number_integer) ||
+      !has("keeps_threads", &Json::is_boolean) || !has("saved", &Json::is_number_integer) ||
+      !has("run", &Json::is_string) || !has("starts_over", &Json::is_boolean))
+    return std::nullopt;
+  return Standing{.step = told["step"].get<std::int64_t>(),
+                  .replicas = told["replicas"].get<int>(),
+                  .position = told["data"].get<std::string>(),
+                  .threads = told["threads"].get<int>(),
+                  .keeps_threads = told["keeps_threads"].get<bool>(),
+                  .saved = told["saved"].get<std::int64_t>(),
+                  .run = told["run"].get<std::string>(),
+                  .starts_over = told["starts_over"].get<bool>()};
+}
+
+std::size_t keeper_of_newest(const std::vector<Standing>& all) {
+  const Standing& chief = all.front();
+  std::size_t out = 0;
+  for (std::size_t rank = 1; rank < all.size() && !chief.starts_over; ++rank)
+    if (all[rank].saved > all[out].saved && (chief.saved < 0 || all[rank].run == chief.run)) out = rank;
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Standing>> gather_standings(collective::Communicator& communicator, std::int64_t round,
+                                               const Standing& own, Deadline deadline) {
+  std::vector<Standing> out;
+  for (const std::string& text :
+       TFD_TRY(communicator.all_gather("what the members have", round, to_json(own).dump(), deadline))) {
+    auto one = parse(text);
+    if (!one)
+      return fail(Code::kProtocolMismatch, "a malformed message from {}", communicator.members().all[out.size()].name);
+    out.push_back(*std::move(one));
+  }
+  return out;
+}
+
+int find_root(const std::vector<Standing>& all) {
+  const auto most = std::ranges::max_element(all, {}, &Standing::step);
+  return static_cast<int>(most->step < 0 ? keeper_of_newest(all) : static_cast<std::size_t>(most - all.begin()));
+}
+
+std::vector<int> threads_of(const std::vector<Standing>& all, int agreed) {
+  std::vector<int> out;
+  for (const Standing& one : all) out.push_back(one.keeps_threads ? one.threads : agreed);
+  return out;
+}
+
+std::optional<std::string> describe_unlike_threads(const std::vector<int>& threads,
+                                                   const std::vector<std::string>& names) {
+  std::vector<std::string> others;
+  for (std::size_t rank = 1; rank < threads.size(); ++rank)
+    if (threads[rank] != threads.front()) others.push_back(fmt::format("{} has {}", names[rank], threads[rank]));
+  if (others.empty() || threads.front() == 0) return std::nullopt;
+  return fmt::format(
+      "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on who makes them; one "
+      "PJRT_NPROC for all makes them alike",
+      names.front(), threads.front(), fmt::join(others, ", "));
+}
+
+}  // namespace tfd::strategy

@@ -1,0 +1,45 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the members of a group have when a generation begins, which they tell each other: how far each one is, the
+// newest checkpoint that it sees, XLA's threads. From that all conclude the same. Private to the room. Thread rule:
+// plain values.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/collective/communicator.hpp"
+
+namespace tfd::strategy {
+
+/// What a member has.
+struct Standing {
+  std::int64_t step = -1;     // none: it is new
+  int replicas = 0;           // of the training, as far as it knows
+  std::string position = {};  // of its data
+  int threads = 0;            // XLA's in its process, or as many as it would have; 0: not known
+  bool keeps_threads = false;  // since XLA has begun there, or its user has said how many
+  std::int64_t saved = -1;    // step of the newest checkpoint that it sees, where it is new; -1: none
+  std::string run = {};       // whose that is
+  bool starts_over = false;   // whatever checkpoints there are
+};
+
+/// What all members have, by rank. `round`: of this collective, the same in all. Errors of the collective;
+/// kProtocolMismatch: a malformed message.
+Result<std::vector<Standing>> gather_standings(collective::Communicator& communicator, std::int64_t round,
+                                               const Standing& own, Deadline deadline);
+
+/// Who begins: the member that has made the most steps; of a new training, the one whose checkpoint it continues: the
+/// chief, unless another one has a newer one of the chief's run, or the chief has none.
+int find_root(const std::vector<Standing>& all);
+
+/// XLA's threads in a member's process, by rank, once those that keep none have `agreed`.
+std::vector<int> threads_of(const std::vector<Standing>& all, int agreed);
+/// What to warn of if these aren't the same everywhere; nullopt: they are, or the chief's aren't known.
+std::optional<std::string> describe_unlike_threads(const std::vector<int>& threads,
+                                                   const std::vector<std::string>& names);
+
+}  // namespace tfd::strategy
