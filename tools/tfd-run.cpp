@@ -360,6 +360,10 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   // right.
   std::optional<cluster::ClusterConfig> known;
   if (a.has_group()) known = TFD_TRY(find_cluster(a, io));
+  if (a.replicas > 0 && !a.devices.empty() && known && known->cluster.empty())
+    return fail(
+        Code::kUsage,
+        "--replicas and --devices exclude each other without a cluster, whose processes would share the replicas");
   const auto found =
       TFD_TRY(find_devices(a, known && !known->cluster.empty() ? std::max(workers_of(known->cluster), 1) : 0, io));
   const function::DeviceChoice& devices = found.choice;

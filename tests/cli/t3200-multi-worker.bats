@@ -45,6 +45,19 @@ teardown() { run_teardown; }
   done
 }
 
+@test "multi-worker: workers of several devices share replicas that are more, or fewer" {
+  local n args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.steps=10)
+  for n in 3 8; do
+    run -0 --separate-stderr timeout 60 tfd-run "${args[@]}" --replicas "$n" --strategy mirrored --set "train.checkpoint.dir=one$n" </dev/null
+    group_of 2
+    start_group 2 "${args[@]}" --replicas "$n" --devices cpu:2 --set "train.checkpoint.dir=ck$n"
+    group_ends 0
+    [ "$(weights "ck$n/step-00000010.safetensors")" = "$(weights "one$n/step-00000010.safetensors")" ]
+  done
+  run -64 --separate-stderr tfd-run "${args[@]}" --strategy multi-worker-mirrored --replicas 8 --devices cpu:2 </dev/null
+  [[ $stderr == *"--replicas and --devices exclude each other without a cluster"* ]]
+}
+
 @test "multi-worker: a checkpoint says how many replicas its training has, and another number of workers goes on with as many" {
   local args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.checkpoint.dir=ck)
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --strategy mirrored \

@@ -258,7 +258,8 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
 }
 
 Result<void> check_options(const Asked& a) {
-  if (a.replicas > 0 && !a.devices.empty()) return fail(Code::kUsage, "--replicas and --devices exclude each other");
+  if (a.replicas > 0 && !a.devices.empty() && !a.has_group())
+    return fail(Code::kUsage, "--replicas and --devices exclude each other");
   if (!a.has_topology() && !a.tpu.empty())
     return fail(Code::kUsage,
                 "--topology, --num-replicas, --computation-shape, --device-assignment and --spmd are for --strategy "
