@@ -11,7 +11,8 @@
 namespace tfd::collective {
 namespace {
 
-constexpr NameTable<CallKind, 4> kCalls{{{{CallKind::kAllReduce, "all_reduce"},
+constexpr NameTable<CallKind, 5> kCalls{{{{CallKind::kAllReduce, "all_reduce"},
+                                          {CallKind::kReduceScatter, "reduce_scatter"},
                                           {CallKind::kAllGather, "all_gather"},
                                           {CallKind::kBroadcast, "broadcast"},
                                           {CallKind::kBarrier, "barrier"}}}};
@@ -36,6 +37,7 @@ std::uint64_t digest_of(const SumLayout& layout) {
 std::string what_it_has(const Call& call, const Members& members) {
   switch (call.kind) {
     case CallKind::kAllReduce:
+    case CallKind::kReduceScatter:
       return tensor::format_spec(call.spec);
     case CallKind::kBroadcast:
       return fmt::format("{} bytes of {}", call.size,
@@ -61,12 +63,8 @@ std::string difference(const Members& members, const Call& a, std::size_t other,
 
 }  // namespace
 
-Result<Call> make_call(const Reduction& what, const SumLayout& layout, int members) {
-  Call call{.kind = CallKind::kAllReduce,
-            .name = what.name,
-            .step = what.step,
-            .spec = what.spec,
-            .replicas = layout.replicas};
+Result<Call> make_call(const Reduction& what, const SumLayout& layout, int members, CallKind kind) {
+  Call call{.kind = kind, .name = what.name, .step = what.step, .spec = what.spec, .replicas = layout.replicas};
   const std::string which = format_call(call);
   if (what.spec.dtype == tensor::DType::kBool)
     return fail(Code::kInvalidArgument, "{}: there is no sum of bool", which);

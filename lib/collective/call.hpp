@@ -13,7 +13,7 @@
 
 namespace tfd::collective {
 
-enum class CallKind : std::uint8_t { kAllReduce, kAllGather, kBroadcast, kBarrier };
+enum class CallKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier };
 
 struct Call {
   CallKind kind = CallKind::kBarrier;
@@ -27,9 +27,10 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-/// The sum's call. kInvalidArgument: a layout or spec that can't be: shares that aren't the replicas in order, no
+/// A sum's call. kInvalidArgument: a layout or spec that can't be: shares that aren't the replicas in order, no
 /// value.
-Result<Call> make_call(const Reduction& what, const SumLayout& layout, int members);
+Result<Call> make_call(const Reduction& what, const SumLayout& layout, int members,
+                       CallKind kind = CallKind::kAllReduce);
 
 /// `all_reduce "w", step 7`; `all_reduce "w"` of kNoStep.
 std::string format_call(const Call& call);

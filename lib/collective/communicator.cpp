@@ -11,6 +11,7 @@
 #include "sockets.hpp"
 #include "stream.hpp"
 #include "stream_communicator.hpp"
+#include "sum_parts.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
@@ -109,6 +110,10 @@ std::string host_id() {
   std::string boot = load_file("/proc/sys/kernel/random/boot_id").value_or("");
   std::erase_if(boot, is_space);
   return boot + "/" + std::string(space.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
+}
+
+Slice Communicator::slice_of(std::size_t elements, int rank) const {
+  return collective::slice_of({0, elements}, static_cast<std::size_t>(size()), static_cast<std::size_t>(rank));
 }
 
 void Communicator::on_stall(Duration after, Duration again, std::function<void(const std::string&)> say) {

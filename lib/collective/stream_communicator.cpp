@@ -97,22 +97,29 @@ Result<void> StreamCommunicator::check_members() {
   return {};
 }
 
-Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(const Reduction& what, const SumLayout& layout,
+Result<std::unique_ptr<Operation>> StreamCommunicator::make_sum(CallKind kind, const Reduction& what,
+                                                                const SumLayout& layout,
                                                                 std::span<const tensor::SumPart> parts,
                                                                 std::byte* out) const {
-  Call call = TFD_TRY(make_call(what, layout, size()));
+  Call call = TFD_TRY(make_call(what, layout, size(), kind));
   PartsLayout places(layout, what.spec.dtype);
   TFD_TRY(check_parts(places, rank(), parts, format_call(call)));
   std::string encoded = TFD_TRY(encode_call(call));
+  const bool is_scattered = kind == CallKind::kReduceScatter;
+  const auto elements = static_cast<std::size_t>(tensor::element_count(what.spec.shape));
   if (link_)
-    return std::make_unique<MpiSumOperation>(std::move(call), std::move(encoded), rank(), places, parts, out, *link_);
+    return std::make_unique<MpiSumOperation>(std::move(call), std::move(encoded), rank(), places, parts, out,
+                                             is_scattered ? slice_of(elements, rank()) : Slice{0, elements}, *link_);
   const std::size_t bytes = TFD_TRY(tensor::checked_byte_size(what.spec.dtype, what.spec.shape));
-  const bool is_flat = size() > 1 && bytes * static_cast<std::size_t>(size() - 1) <= kMostFlatBytes;
-  if (!is_flat && per_host_ > 0)
+  const bool is_flat = !is_scattered && size() > 1 && bytes * static_cast<std::size_t>(size() - 1) <= kMostFlatBytes;
+  if (!is_scattered && !is_flat && per_host_ > 0)
     return std::make_unique<HostSumOperation>(std::move(call), std::move(encoded), rank(), size(), per_host_, layout,
                                               parts, out);
   return std::make_unique<SumOperation>(std::move(call), std::move(encoded), rank(), size(), std::move(places), parts,
-                                        out, is_flat);
+                                        out,
+                                        is_scattered ? SumWay::kOwnSlice
+                                        : is_flat    ? SumWay::kWhole
+                                                     : SumWay::kSlices);
 }
 
 Result<std::unique_ptr<Operation>> StreamCommunicator::make_gather(Call call, std::string_view own,
@@ -129,7 +136,7 @@ Result<void> StreamCommunicator::all_reduce(const Reduction& what, const SumLayo
                                             std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
-  TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out)))), deadline));
+  TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_sum(CallKind::kAllReduce, what, layout, parts, out)))), deadline));
   return {};
 }
 
@@ -137,7 +144,16 @@ Result<void> StreamCommunicator::begin_all_reduce(const Reduction& what, const S
                                                   std::span<const tensor::SumPart> parts, std::byte* out) {
   const Turn turn(*this);
   TFD_TRY(check_usable());
-  TFD_TRY(begin(TFD_TRY(make_sum(what, layout, parts, out))));
+  TFD_TRY(begin(TFD_TRY(make_sum(CallKind::kAllReduce, what, layout, parts, out))));
+  return {};
+}
+
+Result<void> StreamCommunicator::reduce_scatter(const Reduction& what, const SumLayout& layout,
+                                                std::span<const tensor::SumPart> parts, std::byte* out,
+                                                Deadline deadline) {
+  const Turn turn(*this);
+  TFD_TRY(check_usable());
+  TFD_TRY(finish(TFD_TRY(begin(TFD_TRY(make_sum(CallKind::kReduceScatter, what, layout, parts, out)))), deadline));
   return {};
 }
 

@@ -41,6 +41,8 @@ class StreamCommunicator : public Communicator {
                                 std::byte* out) override;
   Result<void> wait(Deadline deadline) override;
   Result<bool> move_on() override;
+  Result<void> reduce_scatter(const Reduction& what, const SumLayout& layout, std::span<const tensor::SumPart> parts,
+                              std::byte* out, Deadline deadline) override;
   Result<std::vector<std::string>> all_gather(std::string_view name, std::int64_t step, std::string_view own,
                                               Deadline deadline, std::size_t most) override;
   Result<void> begin_all_gather(std::string_view name, std::int64_t step, std::string_view own,
@@ -91,7 +93,7 @@ class StreamCommunicator : public Communicator {
   Result<std::uint64_t> begin(std::unique_ptr<Operation> operation) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> finish(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> finish_oldest(CallKind kind, Deadline deadline) TFD_REQUIRES(driving_);
-  Result<std::unique_ptr<Operation>> make_sum(const Reduction& what, const SumLayout& layout,
+  Result<std::unique_ptr<Operation>> make_sum(CallKind kind, const Reduction& what, const SumLayout& layout,
                                               std::span<const tensor::SumPart> parts, std::byte* out) const
       TFD_REQUIRES(driving_);
   Result<std::unique_ptr<Operation>> make_gather(Call call, std::string_view own, std::size_t most) const

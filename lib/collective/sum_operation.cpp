@@ -21,12 +21,12 @@ std::string format_scales(std::span<const tensor::SumPart> parts) {
 }
 
 SumOperation::SumOperation(Call call, std::string encoded, int rank, int members, PartsLayout layout,
-                           std::span<const tensor::SumPart> parts, std::byte* out, bool is_flat)
+                           std::span<const tensor::SumPart> parts, std::byte* out, SumWay way)
     : Operation(std::move(call), std::move(encoded)),
       rank_(rank),
       members_(members),
       layout_(std::move(layout)),
-      is_flat_(is_flat),
+      way_(way),
       own_(parts),
       ordered_(layout_.in_order(rank, parts)),
       out_(out),
@@ -35,7 +35,7 @@ SumOperation::SumOperation(Call call, std::string encoded, int rank, int members
       tilings_([this] {
         std::vector<Tiling> tilings;
         for (int peer = 0; peer < members_; ++peer)
-          tilings.emplace_back(slice_of(peer), 1, is_flat_ ? std::max<std::size_t>(elements_, 1) : kTileElements);
+          tilings.emplace_back(slice_of(peer), 1, is_flat() ? std::max<std::size_t>(elements_, 1) : kTileElements);
         return tilings;
       }()),
       own_tiles_(tilings_[index(rank)]) {
@@ -50,14 +50,14 @@ SumOperation::SumOperation(Call call, std::string encoded, int rank, int members
   for (int peer = 0; peer < members_; ++peer)
     rings_.push_back(peer == rank_ || layout_.width_of(peer) == 0 ? TileRing()
                                                                   : TileRing(own_tiles_, layout_.width_of(peer)));
-  if (is_flat_ && members_ > 1)
+  if (is_flat() && members_ > 1)
     for (const tensor::SumPart& part : ordered_)
       copy_ += as_text({part.data, elements_ * tensor::dtype_size(part.dtype)});
   add_up();
 }
 
 Slice SumOperation::slice_of(int rank) const {
-  return is_flat_ ? Slice{0, elements_} : collective::slice_of({0, elements_}, index(members_), index(rank));
+  return is_flat() ? Slice{0, elements_} : collective::slice_of({0, elements_}, index(members_), index(rank));
 }
 
 Result<void> SumOperation::hear(int peer, std::string_view own) {
@@ -69,31 +69,31 @@ Result<void> SumOperation::hear(int peer, std::string_view own) {
 }
 
 std::size_t SumOperation::bytes_to(int peer) const {
-  return slice_of(peer).count * layout_.width_of(rank_) + (is_flat_ ? 0 : own_tiles_.whole().count * element_);
+  return slice_of(peer).count * layout_.width_of(rank_) + (sends_sums() ? own_tiles_.whole().count * element_ : 0);
 }
 
 std::span<const std::byte> SumOperation::ready(int peer, std::size_t at) {
-  if (is_flat_) return as_bytes(copy_).subspan(at);
+  if (is_flat()) return as_bytes(copy_).subspan(at);
   const Tiling& tiles = tilings_[index(peer)];
   const std::size_t width = layout_.width_of(rank_), parts = tiles.whole().count * width;
   if (at < parts) return piece_of(ordered_, width, tiles, at);
   const Slice own = own_tiles_.whole();
   const std::size_t added = own_tiles_.elements_of(added_) * element_;
-  return {out_ + own.first * element_ + (at - parts), added - (at - parts)};
+  return {place_of(own.first) + (at - parts), added - (at - parts)};
 }
 
 std::span<std::byte> SumOperation::room(int peer, std::size_t at) {
   TileRing& ring = rings_[index(peer)];
   if (at < ring.bytes()) return ring.room(at, added_);
-  return {out_ + slice_of(peer).first * element_ + (at - ring.bytes()), bytes_from(peer) - at};
+  return {place_of(slice_of(peer).first) + (at - ring.bytes()), bytes_from(peer) - at};
 }
 
 void SumOperation::arrived(int peer, std::size_t at) {
-  if (rings_[index(peer)].arrived(at) && !is_flat_) add_up();
+  if (rings_[index(peer)].arrived(at) && !is_flat()) add_up();
 }
 
 void SumOperation::add_up() {
-  if (is_flat_ && members_ > 1) return;
+  if (is_flat() && members_ > 1) return;
   for (; added_ < own_tiles_.size(); ++added_) {
     if (!std::ranges::all_of(rings_, [&](const TileRing& ring) { return ring.has(added_); })) return;
     add_tile(added_);
@@ -101,7 +101,7 @@ void SumOperation::add_up() {
 }
 
 void SumOperation::finish() {
-  if (is_flat_ && members_ > 1 && elements_ > 0) add_tile(0);
+  if (is_flat() && members_ > 1 && elements_ > 0) add_tile(0);
 }
 
 bool SumOperation::overwrites() const {
@@ -118,7 +118,7 @@ void SumOperation::add_tile(std::size_t tile) {
     else if (part.rank >= 0)
       tree_[i].data = rings_[index(part.rank)].tile(tile) + part.before * count;
   }
-  std::byte* const out = out_ + first * element_;
+  std::byte* const out = place_of(first);
   if (scratch_ == nullptr && overwrites()) scratch_.reset(new std::byte[own_tiles_.most() * element_]);
   std::byte* const to = scratch_ != nullptr ? scratch_.get() : out;
   tensor::add_parts(call().replicas, tree_, call().spec.dtype, static_cast<std::int64_t>(count), to);

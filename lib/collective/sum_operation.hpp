@@ -18,11 +18,15 @@ namespace tfd::collective {
 /// A sum's own(): how the member's parts are scaled.
 std::string format_scales(std::span<const tensor::SumPart> parts);
 
+/// kWhole: not cut; the parts are copied, so that all can leave at once. kSlices: cut. kOwnSlice: owners keep their
+/// slices' sums (reduce_scatter), and `out` has room for one.
+enum class SumWay : std::uint8_t { kWhole, kSlices, kOwnSlice };
+
 class SumOperation : public Operation {
  public:
-  /// `parts` and `out` are borrowed. `is_flat`: not cut; the parts are copied, so that all can leave at once.
+  /// `parts` and `out` are borrowed.
   SumOperation(Call call, std::string encoded, int rank, int members, PartsLayout layout,
-               std::span<const tensor::SumPart> parts, std::byte* out, bool is_flat);
+               std::span<const tensor::SumPart> parts, std::byte* out, SumWay way);
   std::string own() const override { return format_scales(own_); }
   Result<void> hear(int peer, std::string_view own) override;
   std::size_t bytes_to(int peer) const override;
@@ -35,14 +39,20 @@ class SumOperation : public Operation {
 
  private:
   Slice slice_of(int rank) const;
-  std::size_t sum_bytes_of(int peer) const { return is_flat_ ? 0 : slice_of(peer).count * element_; }
+  std::size_t sum_bytes_of(int peer) const { return sends_sums() ? slice_of(peer).count * element_ : 0; }
+  bool is_flat() const { return way_ == SumWay::kWhole; }
+  bool sends_sums() const { return way_ == SumWay::kSlices; }
+  /// Where the sum of the elements from this one on goes.
+  std::byte* place_of(std::size_t element) const {
+    return out_ + (element - (way_ == SumWay::kOwnSlice ? own_tiles_.whole().first : 0)) * element_;
+  }
   bool overwrites() const;
   void add_up();
   void add_tile(std::size_t tile);
 
   const int rank_, members_;
   const PartsLayout layout_;
-  const bool is_flat_;
+  const SumWay way_;
   const std::span<const tensor::SumPart> own_;
   const std::vector<tensor::SumPart> ordered_;  // the same in the order of the stream
   std::byte* const out_;

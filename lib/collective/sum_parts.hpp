@@ -13,10 +13,6 @@
 
 namespace tfd::collective {
 
-/// Elements [first, first + count).
-struct Slice {
-  std::size_t first = 0, count = 0;
-};
 /// One of `number` slices of about the same size, which begin with lines of the cache; the last ones may be empty.
 Slice slice_of(Slice whole, std::size_t number, std::size_t which);
 

@@ -49,10 +49,11 @@ Result<Outside> move_bytes(MpiPieces& pieces, MpiLink& link, int root, bool is_r
 }  // namespace
 
 MpiSumOperation::MpiSumOperation(Call call, std::string encoded, int rank, const PartsLayout& layout,
-                                 std::span<const tensor::SumPart> parts, std::byte* out, MpiLink& link)
+                                 std::span<const tensor::SumPart> parts, std::byte* out, Slice wanted, MpiLink& link)
     : Operation(std::move(call), std::move(encoded)),
       dtype_(tensor::partial_dtype(this->call().spec.dtype)),
       out_(out),
+      wanted_(wanted),
       elements_(static_cast<std::size_t>(tensor::element_count(this->call().spec.shape))),
       link_(link),
       pieces_(link) {
@@ -75,9 +76,14 @@ void MpiSumOperation::fill(MpiLink::Piece& piece, std::size_t first, std::size_t
 }
 
 void MpiSumOperation::take(MpiLink::Piece& piece, std::size_t first, std::size_t count) const {
-  const tensor::SumPart sum{.leaves = {0, 1}, .data = piece.data(), .dtype = dtype_};
+  const std::size_t from = std::max(first, wanted_.first);
+  const std::size_t end = std::min(first + count, wanted_.first + wanted_.count);
+  if (from >= end) return;
+  const tensor::SumPart sum{
+      .leaves = {0, 1}, .data = piece.data() + (from - first) * tensor::dtype_size(dtype_), .dtype = dtype_};
   const tensor::DType dtype = call().spec.dtype;
-  tensor::add_parts(1, {&sum, 1}, dtype, static_cast<std::int64_t>(count), out_ + first * tensor::dtype_size(dtype));
+  tensor::add_parts(1, {&sum, 1}, dtype, static_cast<std::int64_t>(end - from),
+                    out_ + (from - wanted_.first) * tensor::dtype_size(dtype));
 }
 
 Result<Outside> MpiSumOperation::move_outside() {

@@ -38,11 +38,11 @@ class MpiPieces {
   std::deque<Flight> flights_;
 };
 
-/// A sum over replicas. `parts` and `out` are borrowed.
+/// A sum over replicas, of which `out` takes the elements `wanted`. `parts` and `out` are borrowed.
 class MpiSumOperation final : public Operation {
  public:
   MpiSumOperation(Call call, std::string encoded, int rank, const PartsLayout& layout,
-                  std::span<const tensor::SumPart> parts, std::byte* out, MpiLink& link);
+                  std::span<const tensor::SumPart> parts, std::byte* out, Slice wanted, MpiLink& link);
   std::size_t bytes_to(int) const override { return 0; }
   std::size_t bytes_from(int) const override { return 0; }
   std::span<const std::byte> ready(int, std::size_t) override { return {}; }
@@ -58,6 +58,7 @@ class MpiSumOperation final : public Operation {
   std::vector<tensor::SumPart> tree_;  // this member's parts; those of others have no data
   bool has_own_ = false;
   std::byte* const out_;
+  const Slice wanted_;
   const std::size_t elements_;
   MpiLink& link_;
   MpiPieces pieces_;

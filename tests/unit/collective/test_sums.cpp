@@ -76,12 +76,16 @@ Replicas make_replicas(int count, DType dtype, std::int64_t elements, unsigned s
   return out;
 }
 
-/// One member's part in a sum: adds up its own subtrees, then with the others. In place where it has one part.
-Tensor reduce(Communicator& communicator, const Replicas& replicas, const SumLayout& layout, const std::string& name) {
+/// A member's parts of a sum: its own subtrees, added up.
+struct Parts {
+  std::vector<Tensor> kept = {};
+  std::vector<SumPart> parts = {};
+};
+
+Parts parts_of(const Communicator& communicator, const Replicas& replicas, const SumLayout& layout) {
   const Tensor& sum = replicas.sum;
-  const Reduction what{name, 1, sum.spec()};
-  std::vector<Tensor> kept;
-  std::vector<SumPart> parts;
+  Parts out;
+  auto& [kept, parts] = out;
   for (const tensor::LeafRange& leaves : layout.parts_of(communicator.rank())) {
     const auto first = static_cast<std::size_t>(leaves.first), count = static_cast<std::size_t>(leaves.count);
     if (count == 1) {
@@ -95,6 +99,14 @@ Tensor reduce(Communicator& communicator, const Replicas& replicas, const SumLay
             .value());
     parts.push_back({leaves, kept.back().data(), kept.back().dtype()});
   }
+  return out;
+}
+
+/// One member's part in a sum: adds up its own subtrees, then with the others. In place where it has one part.
+Tensor reduce(Communicator& communicator, const Replicas& replicas, const SumLayout& layout, const std::string& name) {
+  const Tensor& sum = replicas.sum;
+  const Reduction what{name, 1, sum.spec()};
+  auto [kept, parts] = parts_of(communicator, replicas, layout);
   Tensor out = Tensor::uninitialized(sum.dtype(), sum.shape());
   if (parts.size() == 1 && parts[0].dtype == sum.dtype()) {
     std::memcpy(out.mutable_data(), parts[0].data, out.byte_size());
@@ -102,6 +114,28 @@ Tensor reduce(Communicator& communicator, const Replicas& replicas, const SumLay
   }
   const auto done = communicator.all_reduce(what, layout, parts, out.mutable_data(), soon());
   REQUIRE_MESSAGE(done, (done ? "" : done.error().message));
+  return out;
+}
+
+/// The same, whose sum each has a slice of; put together.
+Tensor reduce_in_slices(Communicator& communicator, const Replicas& replicas, const SumLayout& layout,
+                        const std::string& name) {
+  const Tensor& sum = replicas.sum;
+  const auto [kept, parts] = parts_of(communicator, replicas, layout);
+  const std::size_t element = tensor::dtype_size(sum.dtype()), elements = sum.byte_size() / element;
+  std::string own(communicator.slice_of(elements, communicator.rank()).count * element, '\0');
+  const auto done = communicator.reduce_scatter({name, 2, sum.spec()}, layout, parts,
+                                                reinterpret_cast<std::byte*>(own.data()), soon());
+  REQUIRE_MESSAGE(done, (done ? "" : done.error().message));
+  Tensor out = Tensor::uninitialized(sum.dtype(), sum.shape());
+  const auto slices = communicator.all_gather("slices of " + name, 2, own, soon());
+  REQUIRE(slices);
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const Slice slice = communicator.slice_of(elements, rank);
+    const std::string& bytes = (*slices)[static_cast<std::size_t>(rank)];
+    REQUIRE(bytes.size() == slice.count * element);
+    std::memcpy(out.mutable_data() + slice.first * element, bytes.data(), bytes.size());
+  }
   return out;
 }
 
@@ -150,6 +184,8 @@ void check_sums(int members, const Engine& engine, bool is_encrypted = false,
         for (const Sum& sum : sums) {
           const Tensor got = reduce(communicator, sum.replicas, sum.layout, std::to_string(number++));
           CHECK((engine.mpi ? are_close(got, sum.replicas.sum) : tensor::same_bytes(got, sum.replicas.sum)));
+          const Tensor in_slices = reduce_in_slices(communicator, sum.replicas, sum.layout, std::to_string(number));
+          CHECK(tensor::same_bytes(in_slices, got));
         }
       },
       engine);

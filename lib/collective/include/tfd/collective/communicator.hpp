@@ -87,6 +87,11 @@ struct SumLayout {
   std::vector<tensor::LeafRange> parts_of(int rank) const;
 };
 
+/// Elements [first, first + count).
+struct Slice {
+  std::size_t first = 0, count = 0;
+};
+
 /// The step of a collective that belongs to none: its name alone tells it apart.
 inline constexpr std::int64_t kNoStep = -1;
 
@@ -129,6 +134,14 @@ class Communicator {
   virtual Result<void> wait(Deadline deadline) = 0;  // for the oldest begun one
   /// Moves what has begun on, as far as it goes without waiting. True: everything that has begun is complete.
   virtual Result<bool> move_on() = 0;
+  /// Adds up the members' parts; each gets a slice of the sum, its slice_of(), in `out`, which is none of the parts. It
+  /// sends half of what all_reduce() does. What owns slices of the variables or of an optimizer's state begins so, and
+  /// ends with an all_gather().
+  virtual Result<void> reduce_scatter(const Reduction& what, const SumLayout& layout,
+                                      std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) = 0;
+  /// Which of `elements`, in row-major order, are a member's: slices of about the same size, which begin with lines of
+  /// the cache. The last ones may be empty.
+  Slice slice_of(std::size_t elements, int rank) const;
   /// True if all bytes go through memory: then nothing waits for a network.
   bool shares_memory() const { return shares_memory_; }
 
