@@ -8,6 +8,7 @@
 #include <string_view>
 
 int tfd_main(int argc, char** argv);
+int tfd_checkpoint_main(int argc, char** argv);
 int tfd_coordinate_main(int argc, char** argv);
 int tfd_data_main(int argc, char** argv);
 int tfd_doctor_main(int argc, char** argv);
@@ -26,7 +27,8 @@ struct Tool {
   std::string_view name;
   int (*main)(int, char**);
 };
-constexpr std::array<Tool, 11> kTools{{
+constexpr std::array<Tool, 12> kTools{{
+    {"tfd-checkpoint", tfd_checkpoint_main},
     {"tfd-coordinate", tfd_coordinate_main},
     {"tfd-data", tfd_data_main},
     {"tfd-doctor", tfd_doctor_main},

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "remote.hpp"
+#include "tfd/base/executable.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
 #include "tfd/launch/backoff.hpp"
@@ -87,10 +88,11 @@ class HostsSession {
     for (const std::string& name : choice_.variables)
       if (const auto value = io_.env.find(name)) preamble.variables.set(name, *value);
     preamble_ = TFD_TRY(format_preamble(preamble));
-    std::error_code error;
+    const std::filesystem::path executable = own_executable();
+    if (executable.empty()) return fail(Code::kSystem, "cannot read /proc/self/exe");
     // Its name, since where all tools are one file, that tells which one it is.
-    program_ = (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "tfd-launch").string();
-    if (error) return fail_errno(error.value(), "cannot read /proc/self/exe");
+    program_ = (executable.parent_path() / "tfd-launch").string();
+    std::error_code error;
     directory_ = std::filesystem::current_path(error).string();
     if (error) return fail_errno(error.value(), "cannot find the working directory");
     running_.resize(choice_.hosts.size());

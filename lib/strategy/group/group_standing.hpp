@@ -32,8 +32,8 @@ struct Standing {
 Result<std::vector<Standing>> gather_standings(collective::Communicator& communicator, std::int64_t round,
                                                const Standing& own, Deadline deadline);
 
-/// Who begins: the member that has made the most steps; of a new training, the one whose checkpoint it continues: the
-/// chief, unless another one has a newer one of the chief's run, or the chief has none.
+/// The member from whom the others take the state: who has made the most steps; of a new training, whose checkpoint it
+/// continues: the chief, unless another one has a newer one of the chief's run, or the chief has none.
 int find_root(const std::vector<Standing>& all);
 
 /// XLA's threads in a member's process, by rank, once those that keep none have `agreed`.

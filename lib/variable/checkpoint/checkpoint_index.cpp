@@ -135,6 +135,10 @@ CheckpointIndex index_with_files(StoredIndex stored, Steps files) {
 
 }  // namespace
 
+std::optional<std::int64_t> step_of_checkpoint(const std::string& path) {
+  return step_of_checkpoint_name(fs::path(path).filename().string());
+}
+
 bool is_checkpoint_name(std::string_view name) { return step_of_checkpoint_name(name).has_value(); }
 
 std::string make_run_id() {

@@ -139,8 +139,8 @@ class Communicator {
   /// ends with an all_gather().
   virtual Result<void> reduce_scatter(const Reduction& what, const SumLayout& layout,
                                       std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) = 0;
-  /// Which of `elements`, in row-major order, are a member's: slices of about the same size, which begin with lines of
-  /// the cache. The last ones may be empty.
+  /// A member's part of `elements`, in row-major order: slices of about the same size, which begin with lines of the
+  /// cache. The last ones may be empty.
   Slice slice_of(std::size_t elements, int rank) const;
   /// True if all bytes go through memory: then nothing waits for a network.
   bool shares_memory() const { return shares_memory_; }

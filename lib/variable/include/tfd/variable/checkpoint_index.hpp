@@ -14,6 +14,7 @@
 // writes, and the index can be made anew. What is of another run is nobody's here: never continued from, never removed.
 // Thread rule: free functions; one process writes.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,8 @@ struct CheckpointIndex {
 
 /// Whether a file of this name is a checkpoint: "step-00000200.safetensors".
 bool is_checkpoint_name(std::string_view name);
+/// The step that a file's name says; nullopt: it is no checkpoint's.
+std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
 /// "20261122T065712Z-3f2a1c": when it began, and a number that tells it from others of that second.
 std::string make_run_id();
 /// What is there; nothing where the directory doesn't exist. A directory without an index, or with one that can't be

@@ -1,0 +1,43 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tfd-checkpoint says about values, and how it averages them. Thread rule: pure functions; an Average is one
+// thread's.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tfd/tensor/tensor.hpp"
+
+namespace tfd::checkpoint_tool {
+
+/// Of a tensor's elements that are finite; without any, min, max and mean are absent.
+struct Summary {
+  std::optional<double> min, max, mean;
+  std::int64_t not_finite = 0;
+};
+Summary summarize(const tensor::Tensor& value);
+
+/// Elements in which two tensors of one spec differ by more than `tolerance` (0: in their bits, but for NaN), and by
+/// how much at most; infinite where only one of two is finite.
+struct Difference {
+  std::int64_t count = 0;
+  double most = 0;
+};
+Difference compare(const tensor::Tensor& a, const tensor::Tensor& b, double tolerance);
+
+/// The mean of tensors of one spec, added up in f64 and rounded once. What isn't floating-point, such as a number of
+/// steps, is the last one's.
+class Average {
+ public:
+  void add(const tensor::Tensor& value);
+  /// At least one was added.
+  tensor::Tensor mean() const;
+
+ private:
+  tensor::Tensor last_;
+  std::vector<double> sums_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace tfd::checkpoint_tool
