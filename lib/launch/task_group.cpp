@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
-constexpr int kUsage = 64, kBadInput = 65;
+constexpr std::array kRefused{64, 65, 77};              // wrong options, another program, another key
 constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);
@@ -133,7 +133,7 @@ void TaskGroup::on_exit(Task& task) {
   const std::optional<std::int64_t> step = files_.member_state_of(task.member.id).step;
   const bool was_member = last == Standing::kMember;
   task.is_elastic = last != Standing::kAlone;
-  task.is_refused = last == Standing::kJoining && (status->code == kUsage || status->code == kBadInput);
+  task.is_refused = last == Standing::kJoining && std::ranges::find(kRefused, status->code) != kRefused.end();
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
   tell_standings();
@@ -183,7 +183,8 @@ void TaskGroup::on_failure(Failure failure) {
   const bool is_consequence = failure.status.code == kOthersLoss;
   if (!cause_ || (!is_consequence && cause_->status.code == kOthersLoss)) cause_ = std::move(failure);
   // Several tasks of a group that goes on may die of one cause, or all.
-  if ((!is_consequence && !goes_on()) || cause_->task->is_refused || running().empty()) return decide();
+  if ((!is_consequence && !goes_on()) || cause_->task->is_refused || is_unread(*cause_) || running().empty())
+    return decide();
   if (decide_timer_ == 0) decide_timer_ = loop_.at(Clock::now() + kCauseDelay, [this] { decide(); });
 }
 
@@ -192,14 +193,13 @@ void TaskGroup::decide() {
   loop_.cancel(std::exchange(decide_timer_, 0));
   if (ending_) return;
   std::string line = line_of(*cause_);
-  if (restarts_ && !cause_->task->is_refused) {
+  if (restarts_ && !cause_->task->is_refused && !is_unread(*cause_)) {
     const bool counts = !Restarts::is_preemption(cause_->status);
     if (const auto wait = restarts_->on_failure(Clock::now(), counts, cause_->task->name, cause_->step))
       return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
     line += "; " + restarts_->too_many();
   }
-  // A reader that goes ends its writers, as in any pipeline: who stops reading knows why the writers end.
-  if (cause_->status.signal != SIGPIPE || !relay_.has_lost_reader()) say_(line);
+  if (!is_unread(*cause_)) say_(line);
   end_all(SIGTERM, options_.stop_grace);
 }
 

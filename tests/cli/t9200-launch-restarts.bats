@@ -122,6 +122,13 @@ tfd-launch: worker:1 exited with 9; 3 failures in 10m are too many (--max-failur
   [ "$output" = "tfd-launch: --max-failures: nobody is replaced without --workers MIN:MAX (see tfd-launch --help)" ]
 }
 
+@test "launch: when the reader goes, nobody is started again" {
+  run -0 --separate-stderr bash -c 'tfd-launch -n 3 --workers 1:3 --max-failures 10 -- sh -c "
+    echo member >\$TFD_MEMBER_FILE
+    while :; do echo restart \$TFD_RESTARTS; sleep 0.05; done" | head -n 1; [ ${PIPESTATUS[0]} = 141 ]'
+  [ "$stderr" = "" ]
+}
+
 @test "launch: --fault kills, stops and continues tasks" {
   run -137 --separate-stderr tfd-launch -n 2 --fault 'kill worker:1 after 200ms' -- sleep 60
   [ "$stderr" = "tfd-launch: worker:1 was killed by SIGKILL" ]

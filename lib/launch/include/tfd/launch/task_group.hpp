@@ -34,8 +34,8 @@ struct TaskFailure {
   std::string cause;                      // what the task itself stated, "no such shard"
   double time = 0;                        // in seconds since 1970
   std::optional<std::int64_t> step = {};  // that it made, where it said so
-  /// It would have joined others, and can't, since its options or its program aren't theirs (64, 65): it does so again,
-  /// however often it is started.
+  /// It would have joined others, and can't, since its options, its program or its key aren't theirs (64, 65, 77): it
+  /// does so again, however often it is started.
   bool is_refused = false;
 };
 
@@ -120,6 +120,9 @@ class TaskGroup {
     std::optional<std::int64_t> step = {};  // that it made, where it said so
   };
   static std::string line_of(const Failure& failure);
+  /// True if a task has ended since nobody reads what it says any more, as the others soon will. A reader that goes
+  /// ends its writers, as in any pipeline, and who stops reading knows why.
+  bool is_unread(const Failure& failure) const { return failure.status.signal == SIGPIPE && relay_.has_lost_reader(); }
   Result<void> start_all();
   Result<void> start_task(Task& task);
   void on_exit(Task& task);
