@@ -169,6 +169,12 @@ void show_tasks(const Page& page, const cluster::ClusterConfig& config, const st
   if (!shown.empty()) page->ask(shown, with.make_endpoint);
 }
 
+/// From now on a signal ends a group's waiting, with a word and a code, rather than the process: that may take long
+/// before there is anything to save.
+void heed_signals_of_joining(const Asked& a, const cluster::ClusterConfig& config, training::SignalThread& signals) {
+  if (a.has_group() && !config.cluster.empty()) signals.begin_training();
+}
+
 /// Calls what has no events of a training ready once it has begun.
 void show_beginning(const Page& page, strategy::RunOptions& with) {
   if (page)
@@ -227,6 +233,7 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   auto predictions = TFD_TRY(run::Predictions::make(a.output, with.train.write_event));
   if (!a.predict.empty())
     request.predict = [&](const std::vector<tensor::Tensor>& results) { return predictions.add(results); };
+  heed_signals_of_joining(a, config, *signals);
   const auto summary = TFD_TRY(runner.run_function(program, request, std::move(with)));
   progress.finish();
   const bool writes = !a.has_group() || runner.role().is_chief;  // the others have none of the results
@@ -294,6 +301,7 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
   const bool uses_no_cluster = config.cluster.empty();
   const bool was_warned = uses_no_cluster && training::warn_of_unread_spec(kTool, io);
+  heed_signals_of_joining(a, config, *signals);
   const auto summary = TFD_TRY(runner.train(program, std::move(with)));
   progress.finish();
   if (uses_no_cluster && !was_warned) (void)training::warn_of_unread_spec(kTool, io);  // it may have come meanwhile

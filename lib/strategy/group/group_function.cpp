@@ -81,7 +81,7 @@ class GroupFunction {
     if (summary) return summary;
     if (group_) group_->cancel(named(summary.error(), name()));
     if (summary.error().code != Code::kCancelled) return summary;
-    if (!is_stopping() && train_.say) train_.say(summary.error().message);
+    if ((!is_stopping() || !group_) && train_.say) train_.say(summary.error().message);
     return train::TrainSummary{.reason = "interrupted"};
   }
 

@@ -344,9 +344,14 @@ Result<std::optional<train::TrainSummary>> follow(const program::Program& progra
 Result<train::TrainSummary> train_as_member(const program::Program& program, GroupTrainingOptions& options,
                                             GroupMember& member) {
   auto& train = options.device.train;
-  TFD_TRY(member.join());
+  train.interrupts->on_ask([&] { member.interrupted(); });  // joining, too
+  member.interrupted();
+  if (const auto joined = member.join(); !joined) {
+    if (joined.error().code != Code::kCancelled) return fail(joined.error());
+    return fail(Code::kCancelled, "{}; the same command joins again", joined.error().message);
+  }
   for (bool has_begun = false;; has_begun = true) {
-    train.interrupts->on_ask([&] { member.interrupted(); });
+    train.interrupts->on_ask([&] { member.interrupted(); });  // after the chief's loop, which has its own
     member.interrupted();
     if (!member.is_chief()) {
       if (auto summary = TFD_TRY(follow(program, train, member, has_begun))) return *std::move(summary);

@@ -4,9 +4,15 @@
 #include <utility>
 
 #include "held_meeting.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::task {
+namespace {
+
+constexpr Duration kAskForWhom = std::chrono::seconds(1);  // for whom the meeting waits
+
+}  // namespace
 
 Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
   const std::string whom = fmt::format("{} to join", fmt::join(missing, ", "));
@@ -19,7 +25,8 @@ Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline
 }
 
 JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
-                   std::function<void()> on_answer) {
+                   std::function<void()> on_answer)
+    : endpoint_(endpoint), host_(host), deadline_(deadline) {
   endpoint.request(host, meeting_message(format_join(request)), deadline,
                    [answer = answer_, on_answer = std::move(on_answer)](Result<transport::Message> got) {
                      {
@@ -28,6 +35,21 @@ JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const 
                      }
                      on_answer();
                    });
+}
+
+std::vector<std::string> JoinCall::awaited() {
+  if (ask_again_.expired()) {
+    ask_again_ = Deadline::after(kAskForWhom);
+    endpoint_.request(host_, meeting_message(""), deadline_, [answer = answer_](const Result<transport::Message>& got) {
+      auto told = got ? parse_referral(got->meta) : std::nullopt;
+      if (!told || told->missing.empty()) return;
+      for (std::string& one : told->missing) one = printable(one);
+      const MutexLock lock(answer->mutex);
+      answer->awaited = std::move(told->missing);
+    });
+  }
+  const MutexLock lock(answer_->mutex);
+  return answer_->awaited;
 }
 
 bool JoinCall::is_answered() const {

@@ -43,6 +43,9 @@ class JoinCall {
   JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
            std::function<void()> on_answer);
 
+  /// Those for whom the one that was asked waits, as it said last, and what they do; asks it again now and then. Until
+  /// it has said so: "the other members".
+  std::vector<std::string> awaited();
   bool is_answered() const;
   /// The answer, once it is there. Errors of Meeting::join(), of the transport, and kInvalidArgument: a malformed one.
   Result<Met> answer() const;
@@ -51,7 +54,12 @@ class JoinCall {
   struct Answer {
     mutable Mutex mutex;
     std::optional<Result<transport::Message>> got TFD_GUARDED_BY(mutex);
+    std::vector<std::string> awaited TFD_GUARDED_BY(mutex) = {"the other members"};
   };
+  transport::Endpoint& endpoint_;
+  const transport::PeerId host_;
+  const Deadline deadline_;
+  Deadline ask_again_ = Deadline::after(Duration::zero());
   const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();  // with the endpoint
 };
 

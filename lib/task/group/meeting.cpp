@@ -130,7 +130,9 @@ Result<JoinRequest> parse_join(std::string_view text) {
 }
 
 std::string format_referral(const Referral& referral) {
-  return Json{{"ask", referral.to}, {"generation", referral.generation}, {"at", referral.at}}.dump();
+  return Json{
+      {"ask", referral.to}, {"generation", referral.generation}, {"at", referral.at}, {"missing", referral.missing}}
+      .dump();
 }
 
 std::optional<Referral> parse_referral(std::string_view text) {
@@ -142,7 +144,8 @@ std::optional<Referral> parse_referral(std::string_view text) {
   return Referral{
       .to = to->get<std::string>(),
       .generation = generation != json.end() && generation->is_number_unsigned() ? generation->get<std::uint64_t>() : 0,
-      .at = cluster::parse_address(at) ? at : ""};
+      .at = cluster::parse_address(at) ? at : "",
+      .missing = names_at(json, "missing").value_or(std::vector<std::string>())};
 }
 
 std::string format_result(const MeetingResult& result) {

@@ -48,8 +48,9 @@ struct MeetingResult {
 /// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know.
 struct Referral {
   std::string to = {};
-  std::uint64_t generation = 0;  // that makes steps, or meets again, there; 0: a first meeting
-  std::string at = {};           // where whom to ask is, if it is known
+  std::uint64_t generation = 0;           // that makes steps, or meets again, there; 0: a first meeting
+  std::string at = {};                    // where whom to ask is, if it is known
+  std::vector<std::string> missing = {};  // for whom a meeting that is held there waits, and what they do
 };
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.

@@ -13,6 +13,8 @@ std::string Roster::holder() const {
 
 void Roster::up(const std::string& name, std::uint64_t incarnation) {
   lost_.erase(name);
+  refusals_.erase(name);
+  up_.insert(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && member->second != incarnation)
     ended_.insert(name);  // another process has the member's name and address now
@@ -21,14 +23,17 @@ void Roster::up(const std::string& name, std::uint64_t incarnation) {
 }
 
 bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended) {
+  up_.erase(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && incarnation != 0 && member->second != incarnation) return false;
   lost_.insert(name);
   if (has_ended) ended_.insert(name);
+  lost_meanwhile_[name] = incarnation;
   return true;
 }
 
-void Roster::adopt(const MeetingResult& met) {
+std::vector<std::string> Roster::adopt(const MeetingResult& met) {
+  std::vector<std::string> lost;
   generation_ = {.number = met.generation, .members = {}};
   incarnations_.clear();
   for (std::size_t i = 0; i < met.members.size(); ++i) {
@@ -36,7 +41,10 @@ void Roster::adopt(const MeetingResult& met) {
     incarnations_.emplace(name, met.incarnations[i]);
     lost_.erase(name);
     ended_.erase(name);
+    const auto found = lost_meanwhile_.find(name);
+    if (found != lost_meanwhile_.end() && found->second == met.incarnations[i]) lost.push_back(name);
   }
+  return lost;
 }
 
 }  // namespace tfd::task

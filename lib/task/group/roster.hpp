@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "meeting.hpp"
+#include "tfd/base/error.hpp"
 
 namespace tfd::task {
 
@@ -21,22 +22,36 @@ class Roster {
   /// there is no generation yet.
   std::string holder() const;
   bool is_lost(const std::string& name) const { return lost_.contains(name); }
+  bool is_up(const std::string& name) const { return up_.contains(name); }
+  /// Those that answer, but refuse this process, with the reason: "uses a different key".
+  const std::map<std::string, Error>& refusals() const { return refusals_; }
   /// Tasks whose processes are known to have ended: those of the generation's members, where there is one.
   std::vector<std::string> ended() const { return {ended_.begin(), ended_.end()}; }
 
   /// A task answers, as this process.
   void up(const std::string& name, std::uint64_t incarnation);
+  /// A task answers, and refuses this process, until it is up. False: that is known already.
+  bool refused(const std::string& name, Error why) { return refusals_.insert_or_assign(name, std::move(why)).second; }
+  /// A task doesn't answer at present; it isn't lost yet.
+  void silent(const std::string& name) { up_.erase(name); }
   /// A task is lost. False: it is news of a process that a member has replaced. `has_ended`: its process has.
   bool lost(const std::string& name, std::uint64_t incarnation, bool has_ended);
+  /// The members meet from now on.
+  void begin_meeting() { lost_meanwhile_.clear(); }
+  /// A task that was lost since has come all the same.
+  void has_come(const std::string& name) { lost_meanwhile_.erase(name); }
   /// Takes on the generation that a meeting ended with: who has met is there, even if this process hasn't connected to
-  /// it again yet.
-  void adopt(const MeetingResult& met);
+  /// it again yet. Returns members that were lost since the meeting began, and not before they came.
+  std::vector<std::string> adopt(const MeetingResult& met);
   bool is_member(const std::string& name) const { return incarnations_.contains(name); }
 
  private:
   Generation generation_;
   std::map<std::string, std::uint64_t> incarnations_;  // of its members
   std::set<std::string> lost_, ended_;                 // who has ended is lost, too
+  std::set<std::string> up_;
+  std::map<std::string, Error> refusals_;
+  std::map<std::string, std::uint64_t> lost_meanwhile_;  // since the members meet: incarnations
 };
 
 }  // namespace tfd::task

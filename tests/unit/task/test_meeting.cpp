@@ -259,12 +259,14 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
   CHECK(told->at == result.at);
-  const auto referral = task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000"}));
+  const auto referral = task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000", {"worker:1"}}));
   REQUIRE(referral);
   CHECK(referral->to == "worker:2");
   CHECK(referral->generation == 4);
   CHECK(referral->at == "h2:7000");
+  CHECK(referral->missing == std::vector<std::string>{"worker:1"});
   CHECK(task::parse_referral(R"({"ask": "worker:2", "at": "nowhere"})")->at.empty());
+  CHECK(task::parse_referral(R"({"ask": "worker:2", "missing": [1]})")->missing.empty());
   for (
       const std::string text :
       {"", "[]", "{}", R"({"name": 1})", R"({"name": "w", "host": "h", "address": "a", "devices": 0})",

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convener.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "messages/protocol.hpp"
+
+namespace tfd::task {
+namespace {
+
+constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
+constexpr Duration kFarewell = std::chrono::seconds(5);     // of who is to end, for those that are left
+constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
+
+}  // namespace
+
+Convener::Convener(const GroupOptions& options)
+    : options_(options),
+      directory_(options.members, options.rank),
+      held_(options.settle),
+      search_(directory_, roster_, is_open()) {}
+
+void Convener::begin(std::string listener) {
+  listener_ = std::move(listener);
+  if (is_first() && !is_elastic()) begin_meeting();
+}
+
+void Convener::use(transport::Endpoint& endpoint) {
+  endpoint_ = &endpoint;
+  incarnation_ = endpoint.incarnation();
+}
+
+void Convener::watch() {
+  for (const std::string& name : names())
+    if (name != own_name()) peer_of(name);
+}
+
+transport::PeerId Convener::peer_of(const std::string& name) {
+  const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
+  return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience});
+}
+
+bool Convener::may_be_member(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  return !roster_.has_generation() || roster_.is_member(name);
+}
+
+bool Convener::is_member(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  return roster_.is_member(name);
+}
+
+Convener::Names Convener::members() const {
+  const MutexLock lock(mutex_);
+  return roster_.generation().members;
+}
+
+void Convener::begin_round() {
+  const MutexLock lock(mutex_);
+  roster_.begin_meeting();
+}
+
+Result<Convener::Names> Convener::adopt(const MeetingResult& met) {
+  const MutexLock lock(mutex_);
+  Names lost = roster_.adopt(met);
+  if (!roster_.is_member(own_name())) return fail(Code::kProtocolMismatch, "the group has no {}", own_name());
+  for (std::size_t i = 0; i < met.members.size() && is_open(); ++i) directory_.learn(met.members[i].name, met.at[i]);
+  if (!is_elastic()) lost.clear();
+  return lost;
+}
+
+JoinRequest Convener::own_request() const {
+  return {.name = own_name(),
+          .host = collective::host_id(),
+          .address = listener_,
+          .at = directory_.address_of(own_name()),
+          .pid = ::getpid(),
+          .devices = options_.devices,
+          .incarnation = incarnation_,
+          .agreement = options_.agreement,
+          .last = roster_.generation(),
+          .ended = roster_.ended()};
+}
+
+// ---- on the I/O thread
+
+void Convener::handle(const transport::Caller& caller, const transport::Message& request,
+                      transport::Responder responder) {
+  const MutexLock lock(mutex_);
+  if (request.meta.empty()) {  // who only asks
+    const bool holds_first = held_.is_held() && !roster_.has_generation();
+    Referral answer = holds_first ? Referral{.to = own_name()} : search_.refer();
+    if (held_.is_held()) answer.missing = described(held_.meeting().missing());
+    return responder.reply(meeting_message(format_referral(answer)));
+  }
+  auto asked = parse_join(request.meta);
+  if (!asked) return responder.reply(fail(asked.error()));
+  if (held_.is_held()) {
+    roster_.has_come(asked->name);
+    held_.admit(caller.connection, *asked, std::move(responder));
+    news_.notify();
+  } else if (!is_elastic()) {
+    responder.reply(fail(Code::kFailedPrecondition, "{} isn't the chief", own_name()));
+  } else if (const auto agrees = roster_.has_generation() ? check_agreement(own_request(), *asked) : Result<void>();
+             !agrees) {
+    responder.reply(fail(agrees.error()));                              // the members needn't meet for it
+  } else if (!search_.is_asking() && roster_.holder() == own_name()) {  // it waits until this generation ends
+    held_.keep(caller.connection, *std::move(asked), std::move(responder));
+    has_newcomers_ = true;
+  } else {
+    responder.reply(meeting_message(format_referral(search_.refer())));
+  }
+}
+
+/// The names of those who are waited for, with what is known of what they do.
+Convener::Names Convener::described(Names missing) const {
+  for (std::string& name : missing) {
+    const auto refusal = roster_.refusals().find(name);
+    if (refusal != roster_.refusals().end())
+      name += fmt::format(" ({})", refusal->second.message);
+    else if (roster_.is_up(name))
+      name += " (it is up, but hasn't asked)";
+  }
+  return missing;
+}
+
+void Convener::caller_gone(const transport::Caller& caller) {
+  const MutexLock lock(mutex_);
+  held_.forget(caller.connection);
+  has_newcomers_ = held_.has_newcomers();
+}
+
+void Convener::refused(const transport::PeerEvent& event) {
+  bool is_news = false;
+  {
+    const MutexLock lock(mutex_);
+    is_news = roster_.refused(event.name, {*event.refused, event.reason, event.name});
+    news_.notify();
+  }
+  if (is_news && is_elastic() && options_.say)
+    options_.say(fmt::format("{} can't join: it {}", event.name, event.reason));
+}
+
+bool Convener::peer_changed(const transport::PeerEvent& event) {
+  if (event.refused) {
+    refused(event);
+    return false;
+  }
+  const MutexLock lock(mutex_);  // who is told looks only after it
+  news_.notify();
+  if (event.state == transport::PeerState::kUp) {
+    roster_.up(event.name, event.incarnation);
+    if (held_.is_held()) held_.meeting().set_lost(event.name, false);
+  }
+  if (event.state == transport::PeerState::kSilent) roster_.silent(event.name);
+  if (event.state != transport::PeerState::kLost) return false;
+  if (!roster_.lost(event.name, event.incarnation, event.is_gone)) return false;
+  if (held_.is_held() && is_elastic()) {
+    held_.meeting().set_lost(event.name, true);
+    static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
+  }
+  return true;
+}
+
+// ---- on the caller's thread
+
+/// Finds who holds the meeting, or holds it, and returns what it ended with.
+Result<MeetingResult> Convener::meet(Deadline deadline) {
+  const auto begun = Clock::now();
+  for (;;) {
+    const std::string host = TFD_TRY(find_holder(deadline));
+    Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
+    if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
+    {
+      const MutexLock lock(mutex_);
+      search_.follow(std::get<Referral>(met));
+    }
+    if (gives_up(begun)) return fail(Code::kCancelled, "interrupted while looking for the group");
+    if (deadline.expired())
+      return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
+    news_.wait(Deadline::after(kPause));
+  }
+}
+
+/// The task to ask next. A newcomer that nobody lets in, or refuses, for a while holds the first meeting; one that is
+/// refused doesn't begin a second group.
+Result<std::string> Convener::find_holder(Deadline deadline) {
+  if (!is_elastic()) return first();
+  std::optional<std::string> found;
+  std::optional<Error> refusal;
+  TFD_TRY(wait(deadline, [&]() -> Names {
+    const bool has_settled = Clock::now() >= started_ + options_.settle;
+    const MutexLock lock(mutex_);
+    const auto& refusals = roster_.refusals();
+    const bool is_refused = !refusals.empty() && (has_settled || refusals.size() + 1 >= names().size());
+    found = search_.next([this](const std::string& name) { return is_up(name); }, has_settled && !is_refused);
+    if (!found && is_refused) refusal = refusal_of(refusals.begin()->first);
+    return found || refusal ? Names() : described({first()});
+  }));
+  if (refusal) return end_refused(*std::move(refusal));
+  return *found;
+}
+
+void Convener::begin_meeting() {
+  const MutexLock lock(mutex_);
+  Meeting meeting(names(), options_.least, options_.most);
+  if (is_elastic())
+    for (const std::string& name : names())
+      if (name != own_name()) meeting.set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
+  search_.begin_holding();
+  held_.begin(std::move(meeting), own_request());
+  has_newcomers_ = false;
+}
+
+/// Holds the meeting. A referral: another one is held, or its group is making steps.
+Result<Met> Convener::hold_meeting(Deadline deadline) {
+  if (is_elastic()) begin_meeting();
+  std::optional<Error> refusal;
+  TFD_TRY(wait(deadline, [&]() -> Names {
+    if (is_elastic()) look_for_others();
+    const MutexLock lock(mutex_);
+    if (held_.meeting().difference() || (refusal = find_hopeless())) return {};
+    if (is_elastic() && (search_.gives_way() || (held_.meeting().is_enough() && held_.has_settled()))) return {};
+    return described(held_.meeting().missing());
+  }));
+  if (refusal) return end_refused(*std::move(refusal));
+  TFD_TRY(tell_difference());
+  const collective::Secret secret = collective::make_secret();
+  const MutexLock lock(mutex_);
+  if (const Referral& other = search_.referred(); !other.to.empty()) {
+    held_.end(format_referral(other), !is_elastic());
+    return other;
+  }
+  MeetingResult result = held_.meeting().end(secret);
+  held_.end(format_result(result), !is_elastic());
+  return result;
+}
+
+/// An error if members differ, so that there is no group; those who come a little later are told, too.
+Result<void> Convener::tell_difference() {
+  std::optional<Error> difference;
+  {
+    const MutexLock lock(mutex_);
+    if (search_.referred().to.empty()) difference = held_.meeting().difference();
+  }
+  if (!difference) return {};
+  linger([this] {
+    const MutexLock lock(mutex_);
+    return held_.meeting().has_seen_all();
+  });
+  return fail(*difference);
+}
+
+/// An error if so many refuse this process that too few are left for a first meeting; of two no one begins alone.
+std::optional<Error> Convener::find_hopeless() const {
+  const auto& refusals = roster_.refusals();
+  const std::size_t needed =
+      is_elastic() ? std::max<std::size_t>(static_cast<std::size_t>(options_.least), 2) : names().size();
+  if (refusals.empty() || is_open() || roster_.has_generation() || names().size() >= needed + refusals.size())
+    return {};
+  return refusal_of(refusals.begin()->first);
+}
+
+Error Convener::refusal_of(const std::string& name) const {
+  const Error& error = roster_.refusals().at(name);
+  return {error.code, fmt::format("{} at {} {}", name, directory_.address_of(name), error.message), name};
+}
+
+/// Ends with a refusal, but not before the other one had the time to be refused here, and so to learn it as well.
+tl::unexpected<Error> Convener::end_refused(Error refusal) {
+  linger([] { return false; });
+  return fail(std::move(refusal));
+}
+
+/// Waits a moment until others know why this process ends.
+void Convener::linger(const std::function<bool()>& is_told) {
+  const Deadline until = Deadline::after(kFarewell);
+  while (!is_told() && !until.expired() && !options_.interruption.stop_requested()) news_.wait(Deadline::after(kPoll));
+}
+
+void Convener::look_for_others() {
+  const MutexLock lock(mutex_);
+  for (const std::string& name : search_.due([this](const std::string& one) { return is_up(one); }, Clock::now()))
+    endpoint_->request(peer_of(name), meeting_message(""), Deadline::after(options_.silence),
+                       [this](const Result<transport::Message>& answer) {
+                         const auto referral = answer ? parse_referral(answer->meta) : std::nullopt;
+                         const MutexLock inner(mutex_);
+                         if (referral) search_.heard(*referral);
+                         news_.notify();
+                       });
+}
+
+/// Asks a task that may hold the meeting, and waits for its end. A referral: it doesn't, or it is lost meanwhile.
+Result<Met> Convener::ask_to_join(const std::string& host, Deadline deadline) {
+  const auto peer = peer_of(host);
+  bool is_there = false;
+  std::optional<Error> refusal;
+  TFD_TRY(wait(deadline, [&]() -> Names {
+    is_there = is_there || endpoint_->state(peer) == transport::PeerState::kUp;
+    const MutexLock lock(mutex_);
+    if (!is_there && roster_.refusals().contains(host)) refusal = refusal_of(host);
+    return is_there || refusal || (is_elastic() && !search_.may_be_asked(host)) ? Names() : Names{host};
+  }));
+  if (refusal && is_elastic()) return Referral{};
+  if (refusal) return end_refused(*std::move(refusal));
+  JoinRequest request;
+  {
+    const MutexLock lock(mutex_);
+    request = own_request();
+    search_.begin_asking(host);  // who waits for a meeting here would wait for one that this task waits for
+    held_.send_away(format_referral(search_.refer()));
+    has_newcomers_ = false;
+  }
+  const auto answered = ask(peer, request, deadline);
+  const MutexLock lock(mutex_);
+  search_.end_asking();
+  return answered;
+}
+
+Result<Met> Convener::ask(transport::PeerId peer, const JoinRequest& request, Deadline deadline) {
+  JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.notify(); });
+  TFD_TRY(wait(Deadline::never(), [&call] { return call.is_answered() ? Names() : call.awaited(); }));
+  auto met = call.answer();
+  const Code code = met ? Code::kInternal : met.error().code;
+  const bool asks_again = is_elastic() && (code == Code::kUnavailable || code == Code::kAlreadyExists);
+  if (code == Code::kUnavailable && gives_up(Clock::now()))  // all were asked to end, and the other one was faster
+    return fail(Code::kCancelled, "interrupted while waiting for {} to join", fmt::join(call.awaited(), ", "));
+  if (!met && asks_again && !deadline.expired()) return Referral{};
+  return met;
+}
+
+/// True if this process was asked to end, and waits no longer. A member of a generation has something to hand over, so
+/// it waits a moment for those that are left.
+bool Convener::gives_up(Clock::time_point since) const {
+  if (!options_.interruption.stop_requested()) return false;
+  const MutexLock lock(mutex_);
+  return !roster_.has_generation() || Clock::now() >= since + kFarewell;
+}
+
+Result<void> Convener::wait(Deadline deadline, const std::function<Names()>& missing) {
+  WaitReport report(options_.stall_report, options_.say);
+  for (;;) {
+    const Names names = missing();
+    if (names.empty()) return {};
+    if (gives_up(report.since()))
+      return fail(Code::kCancelled, "interrupted while waiting for {} to join", fmt::join(names, ", "));
+    TFD_TRY(report.go_on(names, deadline));
+    news_.wait(Deadline::after(kPoll));
+  }
+}
+
+}  // namespace tfd::task

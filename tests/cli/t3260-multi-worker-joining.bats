@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd-run --strategy multi-worker-mirrored before its first step: who waits for whom, and what ends a wait.
+
+load group
+setup() {
+  coordinate_setup
+  PROGRAM=("$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --set train.steps=20)
+}
+teardown() { run_teardown; }
+
+@test "multi-worker: each that waits says for whom, and SIGTERM ends the wait with a line and 75" {
+  group_of 3
+  local i
+  PIDS=()
+  for i in 0 1; do
+    worker "worker:$i" "${PROGRAM[@]}" --key-file none
+    PIDS+=("$RUN")
+  done
+  for i in 0 1; do RUN=${PIDS[$i]} until_talk "worker:$i" '^tfd-run: waiting for worker:2 to join ([0-9a-z]* so far)$'; done
+  for i in 1 0; do
+    kill -TERM "${PIDS[$i]}"
+    run_ends "${PIDS[$i]}" 75
+    grep -q '^tfd-run: interrupted while waiting for .*worker:2 to join; the same command joins again$' "worker:$i.talk"
+  done
+  group_of 2
+  worker worker:1 "${PROGRAM[@]}" --key-file none --predict predict --dataset test --untrained
+  until_talk worker:1 '^tfd-run: waiting for worker:0 to join ([0-9a-z]* so far)$'
+  kill -TERM "$RUN"
+  run_ends "$RUN" 75
+  grep -q '^tfd-run: interrupted while waiting for worker:0 to join$' worker:1.talk
+}
+
+# Two workers with these key files end with 77, and what each says.
+keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
+  local keys=("$1" "$3") texts=("$2" "$4") i
+  shift 4
+  group_of 2
+  PIDS=()
+  for i in 0 1; do
+    worker "worker:$i" "${PROGRAM[@]}" --key-file "${keys[$i]}" "$@"
+    PIDS+=("$RUN")
+  done
+  group_ends 77
+  for i in 0 1; do
+    grep -q "^tfd-run: worker:$((1 - i)) at 127\.0\.0\.1:[0-9]* ${texts[$i]}$" "worker:$i.talk" || { cat ./*.talk && return 1; }
+  done
+}
+
+@test "multi-worker: workers whose keys differ, or of which one has none, end soon, and each says so" {
+  tfd-serve -q --generate-key --key-file key
+  tfd-serve -q --generate-key --key-file other
+  local differs="uses a different key; pass the cluster's key with --key-file"
+  local required="requires the cluster's key, and none was found here; pass it with --key-file"
+  local unexpected='serves without a key, and one was found here; connect without it with --key-file none'
+  keys_differ key "$differs" other "$differs"
+  keys_differ none "$required" key "$unexpected"
+  keys_differ key "$unexpected" none "$required" --workers 1:2
+}
+
+@test "multi-worker: with MIN:MAX a task with another key ends by itself, and the others go on" {
+  tfd-serve -q --generate-key --key-file key
+  tfd-serve -q --generate-key --key-file other
+  group_of 3
+  local i
+  PIDS=()
+  for i in 0 1; do
+    worker "worker:$i" "${PROGRAM[@]}" --workers 2:3 --key-file key
+    PIDS+=("$RUN")
+  done
+  worker worker:2 "${PROGRAM[@]}" --workers 2:3 --key-file other
+  run_ends "$RUN" 77
+  grep -q "^tfd-run: worker:[01] at 127\.0\.0\.1:[0-9]* uses a different key; pass the cluster's key with --key-file$" worker:2.talk
+  group_ends 0
+  for i in 0 1; do grep -q "^tfd-run: worker:2 can't join: it uses a different key" "worker:$i.talk"; done
+}
