@@ -26,6 +26,19 @@ teardown() { run_teardown; }
   [ "$(jq -r .writer.generation ck/index.json)" -ge 5 ]
 }
 
+@test "elastic: of two that die at once each is lost for its own reason" {
+  local args=(--workers 1:3 --set train.steps=1000000)
+  members 3 "${args[@]}"
+  reaches 0 500
+  kill -KILL "${PIDS[1]}" "${PIDS[2]}"
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; without worker:[12], worker:[12]$'
+  local name
+  for name in worker:1 worker:2; do
+    jq -es --arg name "$name" 'any(.[]; .event == "worker" and .task == $name and .state == "lost" and (.reason | startswith($name + " is lost (")))' worker:0.events
+  done
+  ends_with_undisturbed_bits 137
+}
+
 @test "elastic: who is asked to end hands over, the chief too; the last one saves, and all go on from that" {
   local args=(--workers 1:3 --set train.steps=1000000)
   members 3 "${args[@]}"

@@ -11,7 +11,7 @@
 
 namespace tfd::checkpoint_tool {
 
-/// Of a tensor's elements that are finite; without any, min, max and mean are absent.
+/// A tensor's least, greatest and mean element, of those that are finite: absent without any.
 struct Summary {
   std::optional<double> min, max, mean;
   std::int64_t not_finite = 0;
@@ -31,8 +31,7 @@ Difference compare(const tensor::Tensor& a, const tensor::Tensor& b, double tole
 class Average {
  public:
   void add(const tensor::Tensor& value);
-  /// At least one was added.
-  tensor::Tensor mean() const;
+  tensor::Tensor mean() const;  // at least one was added
 
  private:
   tensor::Tensor last_;

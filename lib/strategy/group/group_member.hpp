@@ -58,6 +58,8 @@ class GroupMember {
   const DeviceTrainer& trainer() const { return trainer_; }
   const step::ReplicaRange& replicas() const { return exchange_->range(); }
   const std::vector<std::string>& names() const { return names_; }
+  /// Why one of MemberChanges::gone is lost, as far as is known.
+  std::optional<Error> loss_of(const std::string& name) const { return group_->loss_of(name); }
   /// Step that this member is at, for other threads.
   std::int64_t step_now() const { return step_now_; }
 

@@ -49,7 +49,7 @@ class ChiefDriver final : public train::StepDriver {
       if (options_.group.least > 0)
         TFD_TRY(survive([&]() -> Result<void> {
           TFD_TRY(act({.act = GroupAct::kRegroup}));
-          return regroup("it was interrupted");
+          return regroup({Code::kCancelled, "it was interrupted", {}});
         }));
       else
         stop_all();
@@ -117,10 +117,11 @@ class ChiefDriver final : public train::StepDriver {
     for (;;) {
       auto result = act();
       if (result || !member_.survives(result.error())) return result;
-      TFD_TRY(regroup(result.error().message));
+      TFD_TRY(regroup(result.error()));
     }
   }
-  Result<void> regroup(const std::string& why);
+  /// `why`: its task, if it names one, is lost; else it is why members leave.
+  Result<void> regroup(const Error& why);
   /// Announces what all do next, other than a step.
   Result<void> act(Notice notice) {
     TFD_TRY(member_.announce(std::move(notice)));
@@ -192,9 +193,12 @@ Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
   return begun;
 }
 
-Result<void> ChiefDriver::regroup(const std::string& why) {
+Result<void> ChiefDriver::regroup(const Error& why) {
   const MemberChanges changes = TFD_TRY(member_.regroup());
-  for (const std::string& name : changes.gone) news_.push_back({.task = name, .lost = true, .reason = why});
+  for (const std::string& name : changes.gone) {  // several may have been lost at once
+    const auto loss = why.task.empty() || name == why.task ? std::nullopt : member_.loss_of(name);
+    news_.push_back({.task = name, .lost = true, .reason = loss ? loss->message : why.message});
+  }
   for (const std::string& name : changes.come) news_.push_back({.task = name});
   if (member_.is_chief()) return {};
   was_replaced_ = true;
@@ -216,7 +220,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     if (member_.has_newcomers()) {
       TFD_TRY(flush(control));
       TFD_TRY(act({.act = GroupAct::kRegroup}));
-      TFD_TRY(regroup("it has left"));
+      TFD_TRY(regroup({Code::kCancelled, "it has left", {}}));
       continue;
     }
     const std::int64_t next = member_.trainer().step() + 1;
@@ -228,7 +232,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     if (notices.is_cancelled()) {
       member_.keep_inputs();
       if (!have_left) break;
-      TFD_TRY(regroup("it was interrupted"));
+      TFD_TRY(regroup({Code::kCancelled, "it was interrupted", {}}));
       continue;
     }
     if (!TFD_TRY(member_.make_step(notices))) {
@@ -240,7 +244,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     }
     if (tells) TFD_TRY(tell(control));
     if (have_left)
-      TFD_TRY(regroup("it was interrupted"));
+      TFD_TRY(regroup({Code::kCancelled, "it was interrupted", {}}));
     else if (is_verified_after(next))
       TFD_TRY(verify());
   }

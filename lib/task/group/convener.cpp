@@ -144,11 +144,24 @@ void Convener::refused(const transport::PeerEvent& event) {
     options_.say(fmt::format("{} can't join: it {}", event.name, event.reason));
 }
 
-bool Convener::peer_changed(const transport::PeerEvent& event) {
+std::optional<Error> Convener::loss_of(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const std::string reason = roster_.why_lost(name);
+  if (reason.empty()) return std::nullopt;
+  return Error{Code::kUnavailable, fmt::format("{} is lost ({})", name, reason), name};
+}
+
+std::optional<Error> Convener::peer_changed(const transport::PeerEvent& event) {
   if (event.refused) {
     refused(event);
-    return false;
+    return std::nullopt;
   }
+  if (!note(event)) return std::nullopt;
+  return loss_of(event.name);
+}
+
+/// Notes what an event says. True if the task is lost.
+bool Convener::note(const transport::PeerEvent& event) {
   const MutexLock lock(mutex_);  // who is told looks only after it
   news_.notify();
   if (event.state == transport::PeerState::kUp) {
@@ -157,7 +170,10 @@ bool Convener::peer_changed(const transport::PeerEvent& event) {
   }
   if (event.state == transport::PeerState::kSilent) roster_.silent(event.name);
   if (event.state != transport::PeerState::kLost) return false;
-  if (!roster_.lost(event.name, event.incarnation, event.is_gone)) return false;
+  // The communicator may see the end of a process first, and says this of it.
+  const bool has_ended = event.is_gone || event.reason == transport::kConnectionReset;
+  const std::string reason = has_ended ? "its connection has ended" : event.reason;
+  if (!roster_.lost(event.name, event.incarnation, event.is_gone, reason)) return false;
   if (held_.is_held() && is_elastic()) {
     held_.meeting().set_lost(event.name, true);
     static_cast<void>(held_.meeting().join(own_request()));  // says who has ended

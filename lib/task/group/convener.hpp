@@ -49,13 +49,16 @@ class Convener {
   /// A request of a meeting.
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   void caller_gone(const transport::Caller& caller);
-  /// True if a task is lost, and the news isn't of a process that another one has replaced.
-  bool peer_changed(const transport::PeerEvent& event);
+  /// Returns the loss of a task: "worker:1 is lost (its connection has ended)". nullopt: none is, or the news is of a
+  /// process that another one has replaced.
+  std::optional<Error> peer_changed(const transport::PeerEvent& event);
 
   bool has_newcomers() const { return has_newcomers_; }
   /// True if this is a member of the generation, or if there is none yet.
   bool may_be_member(const std::string& name) const;
   bool is_member(const std::string& name) const;
+  /// What peer_changed() said of a task that isn't up again.
+  std::optional<Error> loss_of(const std::string& name) const;
 
   /// Losses are counted from now on for adopt().
   void begin_round();
@@ -74,6 +77,7 @@ class Convener {
   bool is_open() const { return options_.most > 0; }
   JoinRequest own_request() const TFD_REQUIRES(mutex_);
   Names described(Names missing) const TFD_REQUIRES(mutex_);
+  bool note(const transport::PeerEvent& event);
   void refused(const transport::PeerEvent& event);
   Error refusal_of(const std::string& name) const TFD_REQUIRES(mutex_);
   std::optional<Error> find_hopeless() const TFD_REQUIRES(mutex_);

@@ -62,6 +62,7 @@ class GroupImpl final : public Group {
     (void)await_watched();
     return keys_.exchange();
   }
+  std::optional<Error> loss_of(const std::string& name) const override { return convener_.loss_of(name); }
   std::optional<Error> find_lost() const override {
     const MutexLock lock(mutex_);
     return gone_;
@@ -116,15 +117,12 @@ class GroupImpl final : public Group {
     if (event.state == transport::PeerState::kSilent && options_.say)
       options_.say(fmt::format("{} doesn't answer ({}): it is lost after {}", event.name, event.reason,
                                format_duration(options_.silence)));
-    if (!convener_.peer_changed(event)) return;
-    // The communicator may see the end of a process first, and says this of it.
-    const bool has_ended = event.is_gone || event.reason == transport::kConnectionReset;
-    const std::string_view reason = has_ended ? "its connection has ended" : std::string_view(event.reason);
-    Error lost{Code::kUnavailable, fmt::format("{} is lost ({})", event.name, reason), event.name};
+    auto lost = convener_.peer_changed(event);
+    if (!lost) return;
     const MutexLock lock(mutex_);
-    miss(lost);
+    miss(*lost);
     // The end of a process is seen by the communicator, behind all that it sent before.
-    if (!event.is_gone) lose(std::move(lost));
+    if (!event.is_gone) lose(*std::move(lost));
   }
 
   void miss(const Error& lost) TFD_REQUIRES(mutex_) {

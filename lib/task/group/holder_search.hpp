@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds the meeting that this task is to join, as far as it knows: whom it asks next, to whom it refers those who
+// The search for who holds the meeting that this task is to join: whom it asks next, to whom it refers those who
 // ask it, and whether it gives a meeting of its own up for another one. Of one generation, the first member that isn't
 // lost holds the next meeting, and each finds that out by itself; a task without a generation asks whoever is up.
 // Private to the room. Thread rule: a state machine without threads or clocks; one thread at a time.
@@ -38,7 +38,7 @@ class HolderSearch {
   void begin_asking(const std::string& host) { asking_ = host; }
   void end_asking() { asking_.clear(); }
   bool is_asking() const { return !asking_.empty(); }
-  /// Whom this task asks to join; else who holds the next meeting of its generation.
+  /// The task that this one asks to join; else who holds the next meeting of its generation.
   Referral refer() const;
 
   /// This task holds a meeting from now on.

@@ -2,6 +2,7 @@
 #include "roster.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tfd::task {
 
@@ -14,6 +15,7 @@ std::string Roster::holder() const {
 void Roster::up(const std::string& name, std::uint64_t incarnation) {
   lost_.erase(name);
   refusals_.erase(name);
+  reasons_.erase(name);
   up_.insert(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && member->second != incarnation)
@@ -22,14 +24,20 @@ void Roster::up(const std::string& name, std::uint64_t incarnation) {
     ended_.erase(name);
 }
 
-bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended) {
+bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason) {
   up_.erase(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && incarnation != 0 && member->second != incarnation) return false;
   lost_.insert(name);
   if (has_ended) ended_.insert(name);
   lost_meanwhile_[name] = incarnation;
+  reasons_[name] = std::move(reason);
   return true;
+}
+
+std::string Roster::why_lost(const std::string& name) const {
+  const auto found = reasons_.find(name);
+  return found == reasons_.end() ? "" : found->second;
 }
 
 std::vector<std::string> Roster::adopt(const MeetingResult& met) {

@@ -34,8 +34,11 @@ class Roster {
   bool refused(const std::string& name, Error why) { return refusals_.insert_or_assign(name, std::move(why)).second; }
   /// A task doesn't answer at present; it isn't lost yet.
   void silent(const std::string& name) { up_.erase(name); }
-  /// A task is lost. False: it is news of a process that a member has replaced. `has_ended`: its process has.
-  bool lost(const std::string& name, std::uint64_t incarnation, bool has_ended);
+  /// A task is lost. False: it is news of a process that a member has replaced. `has_ended`: its process has. `reason`:
+  /// "its connection has ended".
+  bool lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason = {});
+  /// The reason why a task that isn't up again was lost; empty if none is known.
+  std::string why_lost(const std::string& name) const;
   /// The members meet from now on.
   void begin_meeting() { lost_meanwhile_.clear(); }
   /// A task that was lost since has come all the same.
@@ -49,6 +52,7 @@ class Roster {
   Generation generation_;
   std::map<std::string, std::uint64_t> incarnations_;  // of its members
   std::set<std::string> lost_, ended_;                 // who has ended is lost, too
+  std::map<std::string, std::string> reasons_;         // of losses
   std::set<std::string> up_;
   std::map<std::string, Error> refusals_;
   std::map<std::string, std::uint64_t> lost_meanwhile_;  // since the members meet: incarnations

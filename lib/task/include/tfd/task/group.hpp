@@ -82,6 +82,8 @@ class Group {
   virtual std::shared_ptr<function::HostExchange> host_exchange() = 0;
   /// A member of this generation whose process has ended, or that is lost; before a collective says so. For any thread.
   virtual std::optional<Error> find_lost() const = 0;
+  /// Why a task that was a member is lost, and hasn't come again, as far as this one has seen. For any thread.
+  virtual std::optional<Error> loss_of(const std::string& name) const = 0;
 };
 
 }  // namespace tfd::task
