@@ -618,6 +618,17 @@ def _is_key(leaf):
     return hasattr(leaf, "dtype") and j.dtypes.issubdtype(leaf.dtype, j.dtypes.prng_key)
 
 
+def _with_keys_moved(tree, replica):
+    """The tree with other keys for each replica, the first one's unchanged: its number is added to their first words, which small seeds leave 0."""
+    import jax as j
+
+    def moved(key):
+        data = j.random.key_data(key)
+        return j.random.wrap_key_data(data.at[..., 0].add(replica.astype(data.dtype)), impl=j.random.key_impl(key))
+
+    return j.tree_util.tree_map(lambda leaf: moved(leaf) if _is_key(leaf) else leaf, tree)
+
+
 def _is_complex(leaf):
     return not _is_key(leaf) and np.issubdtype(getattr(leaf, "dtype", None) or np.asarray(leaf).dtype, np.complexfloating)
 
@@ -726,18 +737,22 @@ class _Jax:
         places = [i for i, field in enumerate(batch.names) if field in self.table_of]
 
         def step(params, state, fields, given):
+            given = dict(given)
+            scale = given.pop("loss_scale") if scales else None
+            replica = given.pop("replica_id") if parts_keys else None
+
             def loss(trained):
                 params, rows = trained
                 own = [rows[places.index(i)] if i in places else field for i, field in enumerate(fields)]
-                return normalised(self.loss(params, *((state,) if self.has_state else ()), batch.build(own), **given))
+                states = (_with_keys_moved(state, replica) if parts_keys else state,) if self.has_state else ()
+                value, (gradients, new, metrics) = normalised(self.loss(params, *states, batch.build(own), **given))
+                return value, (gradients, _with_keys_moved(new, -replica) if parts_keys else new, metrics)
 
             def scaled(trained):
                 value, more = loss(trained)
                 return value * scale if scales else value, (value, more)
 
             trained = (params, [fields[i] for i in places])
-            given = dict(given)
-            scale = given.pop("loss_scale") if scales else None
             if self.returns_gradients:
                 value, (gradients, new, metrics) = loss(trained)
             else:
@@ -748,13 +763,17 @@ class _Jax:
             new = [leaf for i, leaf in enumerate(j.tree_util.tree_leaves(new)) if i not in unchanged]
             return value, gradients, new, metrics
 
-        given, unchanged = self.given(self.loss), ()
+        given, unchanged, parts_keys = self.given(self.loss), (), False
         scales = self.scales and not self.returns_gradients and "loss_scale" not in given
         if scales:
             given |= {"loss_scale": j.ShapeDtypeStruct((), np.float32)}
         text, (_, _, _, metrics) = self.lower(step, name, *self.specs, self.fields(batch), given)
         unchanged = self.unchanged(text, 1 + len(self.names) + len(places))
-        if unchanged:
+        # With the same keys all replicas would drop the same units out. A function that takes replica_id sees to that itself.
+        parts_keys = "replica_id" not in given and any(_is_key(leaf) for leaf in j.tree_util.tree_leaves(self.specs[1]))
+        if parts_keys:
+            given |= {"replica_id": j.ShapeDtypeStruct((), np.int32)}
+        if unchanged or parts_keys:
             text, _ = self.lower(step, name, *self.specs, self.fields(batch), given)
         outputs = [{"metric": "loss"}, *({"gradient": one} for one in self.names),
                    *({"gradient": self.table_of[batch.names[i]], "ids": {"dataset": dataset, "field": batch.names[i]}} for i in places),

@@ -4,6 +4,7 @@
 // Declarations shared by the files of this room: parsing of the option table, and the steps of run_tool(). Not for
 // other rooms. Thread rule: plain values and functions.
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ enum class CommandForm { kNone, kAfterSeparator, kFirstPositional };
 /// kUsage: an unknown option (with where it is, or the nearest one) or a missing value.
 Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form,
                         std::span<const Elsewhere> elsewhere);
+/// Where a word stands that no positional of the table takes, with none but known options before it, as a command does
+/// that "--" is missing before. nullopt: nowhere before "--".
+std::optional<std::size_t> find_superfluous(std::span<const Option> table, std::span<const std::string> arguments);
 
 // help.cpp, dump.cpp: the whole interface as text and as JSON. `common` are the options that every tool has.
 std::string help_text(const Tool& tool, std::span<const Option> common);

@@ -50,6 +50,12 @@ bool takes_next(std::string_view argument, const Names& names) {
   return false;
 }
 
+/// Whether the option, with a value behind it or without, is one of these.
+bool is_known(std::string_view argument, const Names& names) {
+  if (argument.starts_with("--")) return names.contains(argument.substr(0, argument.find('=')));
+  return names.contains(argument.substr(0, 2));
+}
+
 /// Where the options end: at "--", or at the first positional if that ends them, else at the end of the line. On the
 /// way
 /// "--name=" becomes two arguments, the second one empty, since CLI11 2.1 takes the next argument as its value.
@@ -121,6 +127,24 @@ std::vector<CLI::Option*> declare(CLI::App& app, std::span<const Option> table) 
 }
 
 }  // namespace
+
+std::optional<std::size_t> find_superfluous(std::span<const Option> table, std::span<const std::string> arguments) {
+  const Names names = all_names(table);
+  if (std::ranges::any_of(table, [](const Option& one) { return is_positional(one) && is_repeatable(one); }))
+    return std::nullopt;
+  auto taken = std::ranges::count_if(table, is_positional);
+  for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string& argument = arguments[i];
+    if (argument.size() < 2 || argument.front() != '-') {
+      if (taken-- == 0) return i;
+    } else if (!is_known(argument, names)) {
+      return std::nullopt;
+    } else if (takes_next(argument, names)) {
+      ++i;
+    }
+  }
+  return std::nullopt;
+}
 
 Result<Line> parse_line(std::span<const Option> table, const std::vector<std::string>& arguments, CommandForm form,
                         std::span<const Elsewhere> elsewhere) {

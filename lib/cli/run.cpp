@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <new>
 
 #include "internal.hpp"
@@ -78,6 +80,29 @@ Error unexpected(const Tool& tool, const std::string& word, const std::vector<st
         here != tool.elsewhere.end())
       text += fmt::format(": {} takes no value; {}", here->option, here->where);
   return {Code::kUsage, std::move(text), {}};
+}
+
+/// A word as a shell reads it.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 || std::strchr("-_./:=,@%+", c);
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out + "'";
+}
+
+/// "put -- before the command: tfd-launch -n 2 -- ./train --steps 5", where a command stands among the options of a
+/// tool that takes one: its own options are then taken for the tool's.
+Result<void> check_command(const Tool& tool, std::span<const Option> table, const std::vector<std::string>& arguments) {
+  if (!tool.takes_command || tool.command_is_positional) return {};
+  const auto at = find_superfluous(table, arguments);
+  if (!at) return {};
+  std::string line = tool.name;
+  for (std::size_t i = 0; i < arguments.size(); ++i) line += (i == *at ? " -- " : " ") + quoted(arguments[i]);
+  return fail(Code::kUsage, "unexpected argument '{}': put -- before a command: {}", printable(arguments[*at]),
+              printable(line));
 }
 
 Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>& words,
@@ -150,7 +175,12 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   std::vector<Option> table = tool.options;
   table.insert(table.end(), common.begin(), common.end());
 
-  const Line line = TFD_TRY(parse_line(table, arguments, form_of(tool), tool.elsewhere));
+  Result<Line> parsed = parse_line(table, arguments, form_of(tool), tool.elsewhere);
+  if (!parsed) {
+    TFD_TRY(check_command(tool, table, arguments));
+    return fail(std::move(parsed).error());
+  }
+  const Line line = std::move(*parsed);
   const auto given = [&](const bool* target) {
     for (std::size_t i = 0; i < table.size(); ++i)
       if (const auto* const* own = std::get_if<bool*>(&table[i].target); own != nullptr && *own == target)
@@ -161,6 +191,7 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   if (given(&asked.version) > 0) return print(io, fmt::format("{} {}\n", tool.name, long_version()));
   if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));
 
+  TFD_TRY(check_command(tool, table, arguments));
   TFD_TRY(assign_options(table, line, io.env));
   TFD_TRY(assign_positionals(tool, line.positionals, arguments));
   if (line.separator && tool.takes_command && line.command.empty())

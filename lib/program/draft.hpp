@@ -4,10 +4,12 @@
 // The parts of a program between reading and checking, one function per part. Order: variables; functions (their
 // modules and the form of their bindings); datasets, whose maps call functions; then functions against all of these;
 // then train. Thread rule: pure functions.
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/problems.hpp"
@@ -126,8 +128,10 @@ Result<OpSharding> parse_sharding(const Node& node);
 Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spmd);
 
 // train.cpp
-/// Fills in program.train, except for parts with errors.
-void parse_train(const Node& node, const Facts& facts, Program& program, Problems& problems);
+inline constexpr std::array<std::string_view, 9> kTrainKeys{
+    "function", "steps", "epochs", "max_time", "log_every", "replicas", "checkpoint", "evaluate", "stop"};
+/// Fills in program.train, except for parts with errors. `root` is the whole program.
+void parse_train(const Node& node, const Node& root, const Facts& facts, Program& program, Problems& problems);
 
 std::vector<std::string> names_of(const std::vector<VariableDef>& variables);
 std::vector<std::string> names_of(const std::vector<FunctionDef>& functions);

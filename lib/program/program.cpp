@@ -2,11 +2,13 @@
 #include "tfd/program/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "check/misplaced.hpp"
 #include "check/typed_paths.hpp"
 #include "document.hpp"
 #include "draft.hpp"
@@ -16,6 +18,8 @@ namespace tfd::program {
 namespace {
 
 constexpr std::uintmax_t kMaxFile = std::uintmax_t{1} << 30;
+constexpr std::array<std::string_view, 9> kRootKeys{"$schema",   "v",        "seed",      "weights", "variables",
+                                                    "optimizer", "datasets", "functions", "train"};
 
 Result<std::string> read_file(const std::string& path) {
   namespace fs = std::filesystem;
@@ -45,8 +49,19 @@ Result<void> check_version(const Node& root) {
   return {};
 }
 
-Result<void> parse_optimizer(const Node& node, const FileReader& read_file, Program& program) {
+/// Refuses a setting beside the optimizer that has it: {"adam": {…}, "lr": 0.1}.
+Result<void> check_optimizer_form(const Node& node, const Node& root) {
+  if (!node.is_object() || node.members().size() < 2) return {};
+  for (const auto& [key, child] : node.members())
+    if (!child.is_object())
+      if (const std::string meant = elsewhere_text(root, key, child.path()); !meant.empty())
+        return child.fail("unknown key{}", meant);
+  return {};
+}
+
+Result<void> parse_optimizer(const Node& node, const Node& root, const FileReader& read_file, Program& program) {
   if (node.has("module")) return parse_update_module(node, read_file, program);
+  TFD_TRY(check_optimizer_form(node, root));
   auto optimizer = variable::make_optimizer(node.json());
   if (!optimizer) {  // its paths may contain patterns, which continue_path() doesn't recognise as paths
     Error error = std::move(optimizer).error();
@@ -149,7 +164,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   const auto optimizer = root.find("optimizer");
   const Mentions of_optimizer{R"("gradient")", R"("gradients")", R"("learning_rate")", R"("loss_scale")"};
   const bool has_rules =
-      optimizer && problems.check(*optimizer, of_optimizer, parse_optimizer(*optimizer, reader, program));
+      optimizer && problems.check(*optimizer, of_optimizer, parse_optimizer(*optimizer, root, reader, program));
 
   std::vector<FunctionDraft> drafts;
   if (const auto node = root.find("functions")) drafts = parse_functions(*node, reader, program, problems);
@@ -168,7 +183,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
                            program.rules->clips();
   if (has_rules) problems.check(*optimizer, {}, check_optimizer(*optimizer, program));
   if (problems.empty()) add_loss_scale(program);
-  if (const auto node = root.find("train")) parse_train(*node, facts, program, problems);
+  if (const auto node = root.find("train")) parse_train(*node, root, facts, program, problems);
   if (distributed && program.train) program.train->replicas = Replicas::kEach;
   return program;
 }
@@ -177,8 +192,7 @@ Result<Program> parse_root(const Node& root, const std::string& directory, const
                            const ProgramOptions& options, std::string_view where) {
   if (!root.is_object()) return fail(Error(root.fail_type("an object").value()).within(where));
   Problems problems;
-  problems.check_form({}, root.expect_object({"$schema", "v", "seed", "weights", "variables", "optimizer", "datasets",
-                                              "functions", "train"}));
+  problems.check_form({}, expect_keys(root, kRootKeys, root));
   Program program;
   if (auto version = check_version(root); version)
     program = parse_parts(root, directory, reader, options, problems);

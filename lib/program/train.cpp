@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "check/misplaced.hpp"
 #include "draft.hpp"
 #include "tfd/base/units.hpp"
 
@@ -184,10 +185,8 @@ Result<void> check_evaluation(const Program& program, const FunctionDef& functio
   return check_ends(program, function, steps);
 }
 
-void parse_train(const Node& node, const Facts& facts, Program& program, Problems& problems) {
-  const bool is_known =
-      problems.check_form({}, node.expect_object({"function", "steps", "epochs", "max_time", "log_every", "replicas",
-                                                  "checkpoint", "evaluate", "stop"}));
+void parse_train(const Node& node, const Node& root, const Facts& facts, Program& program, Problems& problems) {
+  const bool is_known = problems.check_form({}, expect_keys(node, kTrainKeys, root));
   if (!node.is_object()) return;
   TrainDef train;
   const auto take = [&](std::string_view key, auto& into, const auto& parse) {

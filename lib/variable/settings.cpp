@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tfd/base/abbreviation.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::variable {
@@ -154,7 +155,9 @@ Result<void> Settings::finish() {
     for (const auto& [key, value] : object_.items()) {
       if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
       if (std::find(refused_.begin(), refused_.end(), key) != refused_.end()) continue;
-      note(Code::kInvalidArgument, key, "unknown" + did_you_mean(key, known_));
+      const auto meant = find_abbreviated(key, known_);
+      note(Code::kInvalidArgument, key,
+           "unknown" + (meant ? fmt::format(", did you mean '{}'?", *meant) : did_you_mean(key, known_)));
     }
   }
   if (error_) return fail(*error_);

@@ -71,3 +71,12 @@ says() { # CODE MESSAGE COMMAND…
   says 64 "unknown command 'init': tfd example NAME copies an example" tfd init
   says 64 "tfd run trains, evaluates and predicts on this host" tfd train
 }
+
+@test "launch and serve: a command without -- is answered with the line that has it" {
+  says 64 "tfd-launch: unexpected argument 'tfd-run': put -- before a command: tfd-launch -n 2 -- tfd-run program.json --strategy multi-worker-mirrored (see" \
+    tfd-launch -n 2 tfd-run program.json --strategy multi-worker-mirrored
+  says 64 "tfd-launch -n 2 -- python train.py --timeout 5s" tfd-launch -n 2 python train.py --timeout 5s
+  says 64 "tfd-serve --jobs worker=1 -- pytest -k 'a or b'" tfd-serve --jobs worker=1 pytest -k 'a or b'
+  says 64 "unknown option '--nporc'" tfd-launch --nporc 2 -- true
+  says 64 "-n N starts N tasks on each host" tfd-launch --nproc-per-node 2 tfd-run program.json
+}

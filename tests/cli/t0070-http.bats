@@ -79,8 +79,13 @@ LONG='{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": 
   PAGE=$coordinator
   until_shown '[.said[].text] | any(contains("worker:1 lost"))'
   grep -qxF 'tfd_workers_lost_total 1.0' <(parsed_metrics)
-  kill -TERM "$COORDINATOR"
-  coordinator_ends 75
+  # A training that has died has an age in place of a rate.
+  PAGE=$served
+  until_shown '.training | .steps_per_second > 0 and .seconds_silent == null'
+  kill -KILL "$COORDINATOR"
+  coordinator_ends 137
+  until_shown '.training | .step > 0 and .seconds_silent > 5 and .steps_per_second == null and .seconds_left == null'
+  run ! grep -Eq '^tfd_(steps_per_second|remaining_seconds) ' <(parsed_metrics)
 }
 
 @test "http: not ready before the spec, the tasks and their servers are there, and it says so" {

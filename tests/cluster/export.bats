@@ -263,7 +263,7 @@ PY
 from model import *
 tfd_export.jax(loss, params, {n: v[:16] for n, v in data.items()}, "out", state=state, data=data, train={"steps": 20},
                optimizer={"sgd": {"learning_rate": 0.05, "loss_scale": {}}})'
-  jq -e '.variables.key == {"shape": [2], "dtype": "u32"} and (.functions.train_step | .inputs[-1] == "loss_scale" and
+  jq -e '.variables.key == {"shape": [2], "dtype": "u32"} and (.functions.train_step | .inputs[-2:] == ["loss_scale", "replica_id"] and
     [.outputs[] | select(.assign) | .assign] == ["key", "norm"])' out/program.json
   losses --set train.checkpoint.dir=ck >ours
   losses_of_worker >coordinated
@@ -1432,6 +1432,59 @@ for name, (loss, params, state, optimizer, _) in TRAININGS.items():
         values.append(float(value))
     np.testing.assert_allclose(np.loadtxt(name + ".losses"), values, rtol=3e-6, err_msg=name)  # optax takes the powers of beta in float32
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), tfd_export.load_into(params, name + ".ck"), p)
+PY
+}
+
+@test "export: dropout of Flax NNX drops other units out on each replica; the first one's are JAX' own" {
+  needs TFD_JAX_PYTHON jax
+  "$PYTHON" -c 'import flax' 2>/dev/null || skip "TFD_JAX_PYTHON names no Python with flax"
+  cat >export.py <<'PY'
+import jax, jax.numpy as jnp, numpy as np, tfd_export
+from flax import nnx
+model = nnx.Sequential(nnx.Linear(1, 64, rngs=nnx.Rngs(0), kernel_init=nnx.initializers.ones), nnx.Dropout(0.5, rngs=nnx.Rngs(7)))
+graph, params, state = nnx.split(model, nnx.Param, ...)
+data = {"x": np.ones((32, 1), "float32")}
+def loss(params, state, batch):
+    model = nnx.merge(graph, params, state, copy=True)
+    return model(batch["x"]).mean(), nnx.state(model, nnx.Not(nnx.Param))
+def by_replica(params, state, batch, replica_id):
+    own = jax.tree.map(lambda leaf: jax.random.fold_in(leaf, replica_id) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf, state)
+    value, new = loss(params, own, batch)
+    return value, jax.tree.map(lambda old, new: old if jnp.issubdtype(old.dtype, jax.dtypes.prng_key) else new, state, new)
+def losses_of(replica, steps):
+    own, values = jax.tree.map(lambda leaf: jax.random.wrap_key_data(jax.random.key_data(leaf) + np.uint32([replica, 0]))
+                               if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf, state), []
+    for _ in range(steps):
+        value, own = loss(params, own, {"x": data["x"][:16]})
+        values.append(float(value))
+    return values
+if __name__ == "__main__":
+    for name, function in (("out", loss), ("own", by_replica)):
+        program = tfd_export.jax(function, params, {"x": data["x"][:16]}, name, state=state, data=data, optimizer={"sgd": {"learning_rate": 0.0}},
+                                 train={"steps": 6})
+        document = program.document["functions"]["train_step"]
+        assert document["inputs"][-1] == "replica_id", document
+        assert [one["assign"] for one in document["outputs"] if "assign" in one] == ["layers/1/rngs/count/value"], document
+PY
+  "$PYTHON" export.py
+  losses --set train.checkpoint.dir=ck >one
+  losses --strategy mirrored --devices 2 >two
+  losses --strategy mirrored --devices 2 --set train.replicas=split >split
+  timeout 120 tfd-launch -n 2 -- tfd-run -q out/program.json --strategy multi-worker-mirrored --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 >events
+  sed -n 's/^worker:0: //p' events | jq 'select(.event == "step").metrics.loss' >group
+  rm -r out && mv own out
+  losses --strategy mirrored --devices 2 >own
+  "$PYTHON" - <<'PY'
+from export import *
+first, second = losses_of(0, 6), losses_of(1, 6)
+assert len({*first, *second}) == 12, (first, second)
+np.testing.assert_allclose(np.loadtxt("one"), first, rtol=1e-6)
+for both in ("two", "group"):
+    np.testing.assert_allclose(np.loadtxt(both), np.add(first, second) / 2, rtol=1e-6)
+assert np.loadtxt("split").shape == np.loadtxt("own").shape == (6,)
+moved = tfd_export.load_into(state, "ck")
+rngs, before = (tree["layers"][1]["rngs"] for tree in (moved, state))
+assert int(rngs["count"][...]) == 6 and rngs["key"][...] == before["key"][...], moved
 PY
 }
 

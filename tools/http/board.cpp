@@ -4,13 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <sstream>
 #include <utility>
 
 #include "status/report.hpp"
 #include "status/training.hpp"
 #include "tfd/base/environment.hpp"
-#include "tfd/base/file.hpp"
+#include "tfd/base/resident_memory.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 
@@ -33,13 +32,6 @@ double cpu_seconds() {
   rusage use{};
   ::getrusage(RUSAGE_SELF, &use);
   return seconds_of(use.ru_utime) + seconds_of(use.ru_stime);
-}
-
-std::uint64_t resident_bytes() {
-  std::istringstream text(load_file("/proc/self/statm").value_or(""));
-  std::uint64_t all = 0, resident = 0;
-  text >> all >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -104,8 +96,13 @@ void Board::read_inbox() {
   if (has_events_ || step >= 0) return;
   for (const status::TaskReport& report : shown_.tasks)
     if (report.status && report.status->group) training.set_step(report.status->group->step, now);
-  const auto told = shown_.serves ? status::find_training(shown_.tasks) : std::nullopt;
-  if (!told) return;
+  if (!shown_.serves) return;
+  const auto told = status::find_training(shown_.tasks);
+  if (!told) {  // tasks that are started again know nothing of it
+    if (training.has_begun && !silent_since_) silent_since_ = now;
+    return;
+  }
+  silent_since_ = told->is_fresh() ? std::nullopt : std::optional(now - told->age);
   if (told->step != training.step || !training.has_begun) training.add_metrics(told->step, told->metrics);
   training.set_step(told->step, now);
   training.steps = told->steps;
@@ -121,7 +118,12 @@ Snapshot Board::look() {
   shown_.memory_bytes = resident_bytes();
   shown_.since_step.reset();
   if (shown_.training.moved) shown_.since_step = Clock::now() - *shown_.training.moved;
-  return shown_;
+  Snapshot out = shown_;
+  if (silent_since_) {
+    out.training.silence = Clock::now() - *silent_since_;
+    out.training.steps_per_second.reset();
+  }
+  return out;
 }
 
 }  // namespace tfd::http

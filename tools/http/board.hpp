@@ -83,6 +83,9 @@ class Board {
   std::int64_t seen_step_ = -1;  // the page's thread's: what it last saw in step_
   bool has_events_ = false;      // the page's thread's: this process prints them
   Snapshot shown_;               // the page's thread's
+  // When tasks were last told of a training by whoever makes its steps, if that is too long ago for it to go on; the
+  // page's thread's.
+  std::optional<Clock::time_point> silent_since_;
 };
 
 }  // namespace tfd::http

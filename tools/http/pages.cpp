@@ -38,6 +38,7 @@ Json training_json(const Snapshot& shown) {
       {"steps_per_second", or_null(training.steps_per_second)},
       {"seconds_left", or_null(training.seconds_left())},
       {"seconds_since_step", shown.since_step ? Json(in_seconds(*shown.since_step)) : Json()},
+      {"seconds_silent", training.silence ? Json(in_seconds(*training.silence)) : Json()},
       {"checkpoint", training.checkpoint},
       {"checkpoint_step", or_null(training.checkpoint_step)},
       {"ended", training.ended},

@@ -46,6 +46,7 @@ struct TrainingView {
   std::string ended;               // the reason; empty: it goes on
   std::map<std::string, Curve> train_curves, evaluation_curves;
   std::optional<Clock::time_point> moved;  // when `step` was last another one
+  std::optional<Duration> silence;         // how long tasks haven't been told of it: it is slow, over or dead
 
   /// Takes an event, one line of JSON; what isn't one is passed over. `now`: when it came.
   void add_event(std::string_view line, Clock::time_point now);

@@ -3,10 +3,9 @@
 
 #include <unistd.h>
 
-#include <fstream>
-
 #include "protocol.hpp"
 #include "tfd/base/environment.hpp"
+#include "tfd/base/resident_memory.hpp"
 #include "wire_format.hpp"
 
 namespace tfd::task {
@@ -14,14 +13,6 @@ namespace tfd::task {
 using transport::Message;
 
 namespace {
-
-/// Resident memory of this process; 0 where the system doesn't say.
-std::uint64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t all = 0, resident = 0;
-  file >> all >> resident;
-  return file ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
-}
 
 MembershipStatus take_membership(Reader& in) {
   MembershipStatus out;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "tfd/base/abbreviation.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
@@ -96,6 +97,13 @@ TEST_CASE("text: the nearest name, if it is near enough") {
   CHECK(counted(1, "closure") == "1 closure");
   CHECK(counted(2, "closure") == "2 closures");
   CHECK(join_words(known) == "learning_rate, momentum and nesterov");
+}
+
+TEST_CASE("text: initials stand for the words of a name") {
+  const std::vector<std::string> names{"loss", "learning_rate", "log-every", "late_rounds"};
+  CHECK(tfd::find_abbreviated("lr", names) == "learning_rate");
+  CHECK(tfd::find_abbreviated("le", names) == "log-every");
+  for (const char* const none : {"", "l", "lo", "learning", "xy"}) CHECK_FALSE(tfd::find_abbreviated(none, names));
 }
 
 TEST_CASE("text: globs, splitting, and what a terminal must not see") {

@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <vector>
 
 #include "tfd/base/memory.hpp"
+#include "tfd/base/resident_memory.hpp"
 
 using tfd::Code;
 using tfd::find_free_memory;
@@ -65,4 +67,13 @@ TEST_CASE("memory: control groups of the first version") {
                  {"/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "8192\n"},
                  {"/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "4096\n"},
                  {"/sys/fs/cgroup/memory/x/memory.stat", "cache 1024\nrss 5\n"}}) == 8192 - 3072 + 2048);
+}
+
+TEST_CASE("memory: what this process has written to is resident") {
+  constexpr std::size_t kSize = std::size_t{32} << 20;
+  const auto before = tfd::resident_bytes();
+  CHECK(before > 0);
+  const std::vector<char> written(kSize, 1);
+  CHECK(tfd::resident_bytes() - before > kSize / 2);
+  CHECK(written.back() == 1);
 }

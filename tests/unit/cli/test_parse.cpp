@@ -192,10 +192,32 @@ TEST_CASE("cli: missing and superfluous arguments are usage errors") {
   CHECK(s.err == "tfd-sample: KIND is missing (see tfd-sample --help)\n");
   tool.options.erase(tool.options.begin() + 1);  // FILES
   CHECK(s.run(tool, {"local", "more"}).code == 64);
+  CHECK(s.err ==
+        "tfd-sample: unexpected argument 'more': put -- before a command: tfd-sample local -- more (see tfd-sample "
+        "--help)\n");
+  tool.takes_command = false;
+  CHECK(s.run(tool, {"local", "more"}).code == 64);
   CHECK(s.err == "tfd-sample: unexpected argument 'more' (see tfd-sample --help)\n");
   tool.options[1].required = true;  // --cluster
   CHECK(s.run(tool, {"local"}).code == 64);
   CHECK(s.err == "tfd-sample: --cluster is missing: --cluster FILE|- (see tfd-sample --help)\n");
+}
+
+TEST_CASE("cli: a command without -- before it is answered with where that goes") {
+  Sample s;
+  auto tool = s.tool();
+  tool.options.erase(tool.options.begin(), tool.options.begin() + 2);  // KIND and FILES
+  const auto told = [&](const Words& words, const std::string& line) {
+    CHECK(s.run(tool, words).code == 64);
+    CHECK(s.err.find("put -- before a command: tfd-sample " + line + " (see") != std::string::npos);
+  };
+  told({"-n", "2", "./train", "--strategy", "mirrored"}, "-n 2 -- ./train --strategy mirrored");
+  told({"-wn2", "./train", "--count=x"}, "-wn2 -- ./train --count=x");
+  told({"./train", "it's", "a b", "", "-z"}, "-- ./train 'it'\\''s' 'a b' '' -z");
+  told({"--set=a=1", "env", "X=1", "./train", "--", "more"}, "--set=a=1 -- env X=1 ./train -- more");
+  CHECK(s.run(tool, {"--cont", "2", "./train"}).code == 64);  // an option of the tool's own, mistyped
+  CHECK(s.err == "tfd-sample: unknown option '--cont', did you mean '--count'? (see tfd-sample --help)\n");
+  CHECK(s.run(tool, {"./train", "--help"}).code == 0);
 }
 
 TEST_CASE("cli: an environment variable stands between option and default") {

@@ -81,6 +81,41 @@ TEST_CASE("http: metrics of tasks, and who serves is ready as long as they are")
   CHECK(board.look().missing().empty());
 }
 
+TEST_CASE("http: a training that tasks aren't told of any more has an age in place of a rate and a time left") {
+  Board board("tfd-serve");
+  board.set_serving();
+  const auto tell = [&](const char* training, std::int64_t age_ms) {
+    status::TaskReport report = worker(0, status::State::kUp);
+    report.status->training = training;
+    report.status->training_age_ms = age_ms;
+    board.set_tasks({report});
+    return board.look();
+  };
+  const auto has = [](const Snapshot& shown, std::string_view text) {
+    return as_status(shown).find(text) != std::string::npos;
+  };
+  constexpr const char* kTold = R"({"step": 10, "steps": 100, "steps_per_second": 9, "metrics": {"loss": 1}})";
+  Snapshot shown = tell(kTold, 900);
+  CHECK(shown.training.seconds_left() == 10.0);
+  CHECK(has(shown, R"("seconds_silent":null)"));
+  CHECK(has_line(as_metrics(shown), "tfd_steps_per_second 9"));
+  for (const auto& [training, age_ms] : {std::pair(kTold, 12'000), std::pair("", 0)}) {
+    shown = tell(training, age_ms);
+    CHECK(shown.training.step == 10);
+    REQUIRE(shown.training.silence);
+    CHECK(*shown.training.silence >= std::chrono::milliseconds(age_ms));
+    CHECK_FALSE(shown.training.seconds_left());
+    CHECK(has(shown, R"("steps_per_second":null,"seconds_left":null)"));
+    CHECK_FALSE(has(shown, R"("seconds_silent":null)"));
+    CHECK(as_metrics(shown).find("tfd_steps_per_second") == std::string::npos);
+    CHECK(as_metrics(shown).find("tfd_remaining_seconds") == std::string::npos);
+    CHECK(has_line(as_metrics(shown), "tfd_step 10"));
+  }
+  shown = tell(kTold, 100);
+  CHECK(shown.training.steps_per_second == 9.0);
+  CHECK_FALSE(shown.training.silence);
+}
+
 TEST_CASE("http: paths, and what there is at them") {
   Board board("tfd-run");
   const auto get = [&](std::string_view path) { return answer_to(path, [&] { return board.look(); }); };

@@ -62,6 +62,23 @@ TEST_CASE("bad program: --set") {
       {"train..steps=1", "--set train..steps=1: a key is missing"},
       {"train.stesp=1", "p.json: train.stesp: unknown key, did you mean 'steps'?"},
       {"nothing.at.all=1", "p.json: nothing: unknown key"},
+      {"lr=1", "p.json: lr: unknown key, did you mean 'optimizer.adam.learning_rate'?"},
+      {"train.lr=1", "p.json: train.lr: unknown key, did you mean 'optimizer.adam.learning_rate'?"},
+      {"optimizer.lr=1", "p.json: optimizer.lr: unknown key, did you mean 'optimizer.adam.learning_rate'?"},
+      {"optimizer.learning_rate=1",
+       "p.json: optimizer.learning_rate: unknown key, did you mean 'optimizer.adam.learning_rate'?"},
+      {"optimizer.adam.lr=1", "p.json: optimizer.adam.lr: unknown, did you mean 'learning_rate'?"},
+      {"steps=1", "p.json: steps: unknown key, did you mean 'train.steps'?"},
+      {"epochs=1", "p.json: epochs: unknown key, did you mean 'train.epochs'?"},
+      {"checkpoint.dir=x", "p.json: checkpoint: unknown key, did you mean 'train.checkpoint'?"},
+      {"train.dir=x", "p.json: train.dir: unknown key, did you mean 'train.checkpoint.dir'?"},
+      {"train.batch_size=8",
+       "p.json: train.batch_size: unknown key, did you mean 'datasets.train[2].batch.size' or "
+       "'datasets.test[1].batch.size'?"},
+      {"batchsize=8",
+       "p.json: batchsize: unknown key, did you mean 'datasets.train[2].batch.size' or 'datasets.test[1].batch.size'?"},
+      {"train.seed=3", "p.json: train.seed: unknown key, did you mean 'seed'?"},
+      {"train.momentum=3", "p.json: train.momentum: unknown key"},
   };
   for (const auto& [change, message] : table) {
     const auto program = test::parse_variant({change});

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs on their way to tasks: large ones, and to many.
-#include <unistd.h>
-
 #include <deque>
-#include <fstream>
 #include <mutex>
 
 #include "messages/protocol.hpp"
 #include "small_cluster.hpp"
+#include "tfd/base/resident_memory.hpp"
 
 namespace tfd::task::test {
 namespace {
@@ -23,13 +21,6 @@ Parts parts_with(const std::string& variables, const std::string& first) {
   parts.modules = kFirstModule;
   parts.bodies["first.mlir"] = [](const Tensors& in) -> Result<Tensors> { return in; };
   return parts;
-}
-
-std::size_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::size_t all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 /// Tasks that say who they are, and answer what they are brought, and loads, when the test says so.
