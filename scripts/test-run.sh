@@ -137,7 +137,7 @@ limit_of() { # NAME
   case $1 in
     fuzz/*) echo $((${TFD_FUZZ_SECONDS:-60} + 180)) ;;
     device/*) echo 900 ;;  # the first time it fetches plug-ins
-    release/*) echo 2400 ;; # the first time it makes the release
+    release/*) echo 5400 ;; # the first time it makes the release
     cluster/*) echo 1800 ;; # the first time it builds an API server
     *) echo $((${TFD_SANITIZED:-0} ? 1800 : 600)) ;;
   esac

@@ -174,6 +174,30 @@ std::vector<std::string> manual_of(const std::string& name, const Environment& e
   return {};
 }
 
+/// Prints a JSON Schema, which lies beside this executable as manual_of()'s pages do.
+Result<int> schema(const std::vector<std::string>& names, Io& io) {
+  const std::vector<std::string> known{"program", "cluster", "events"};
+  if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
+  const std::string name = names.empty() ? known.front() : names.front();
+  if (name == "--help" || name == "-h") {
+    TFD_TRY(io.out.write(
+        "Usage: tfd schema [program|cluster|events]\n\nPrints the JSON Schema of programs (default), cluster "
+        "specs or events.\n"));
+    return 0;
+  }
+  if (std::ranges::find(known, name) == known.end())
+    return fail(Code::kUsage, "no schema '{}'{} (there: {})", printable(name), did_you_mean(name, known),
+                join_words(known));
+  const std::string file = name + ".schema.json";
+  for (const fs::path& folder : {own_prefix() / "share" / "tfd" / "schema", own_prefix() / "share" / "schema"})
+    if (const auto text = load_file((folder / file).string())) {
+      TFD_TRY(io.out.write(*text));
+      return 0;
+    }
+  return fail(Code::kFailedPrecondition, "the schema isn't at {}: tfd was installed without it",
+              (own_prefix() / "share" / "tfd" / "schema" / file).string());
+}
+
 Result<int> help(const std::vector<std::string>& names, Io& io) {
   if (names.empty()) {
     TFD_TRY(io.out.write(TFD_TRY(overview(io))));
@@ -192,26 +216,9 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
       return fail(Code::kFailedPrecondition, "the page {}{} isn't installed", kPrefix, name);
     if (is_guide) return fail(Code::kFailedPrecondition, "there is no man to show {} with", manual.back());
   }
+  if (name == "schema") return schema({"--help"}, io);
   const fs::path path = TFD_TRY(find_tool(name, io.env));
   return become(path.string(), {path.string(), "--help"}, io);
-}
-
-/// Prints a JSON Schema, which lies beside this executable as manual_of()'s pages do.
-Result<int> schema(const std::vector<std::string>& names, Io& io) {
-  const std::vector<std::string> known{"program", "cluster", "events"};
-  if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
-  const std::string name = names.empty() ? known.front() : names.front();
-  if (std::ranges::find(known, name) == known.end())
-    return fail(Code::kUsage, "no schema '{}'{} (there: {})", printable(name), did_you_mean(name, known),
-                join_words(known));
-  const std::string file = name + ".schema.json";
-  for (const fs::path& folder : {own_prefix() / "share" / "tfd" / "schema", own_prefix() / "share" / "schema"})
-    if (const auto text = load_file((folder / file).string())) {
-      TFD_TRY(io.out.write(*text));
-      return 0;
-    }
-  return fail(Code::kFailedPrecondition, "the schema isn't at {}: tfd was installed without it",
-              (own_prefix() / "share" / "tfd" / "schema" / file).string());
 }
 
 Result<int> run(Io& io) {

@@ -116,9 +116,13 @@ Json variables_json(const std::vector<VariableDef>& variables) {
 std::string short_parse_error(std::string_view what) {
   constexpr std::string_view kMark = "parse error at ";
   const auto at = what.find(kMark);
-  if (at != std::string_view::npos)
-    return printable(what.substr(at + kMark.size())) + (what.ends_with("/'") ? ": JSON has no comments" : "");
-  return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
+  if (at == std::string_view::npos)
+    return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
+  // "… last read: '1, /'; expected string literal"
+  constexpr std::string_view kRead = "last read: '";
+  const std::string_view read = what.substr(std::min(what.find(kRead), what.size()));
+  const bool is_comment = read.find("/'") != std::string_view::npos || read.find("#'") != std::string_view::npos;
+  return printable(what.substr(at + kMark.size())) + (is_comment ? ": JSON has no comments" : "");
 }
 
 Json value_of(std::string_view text) {

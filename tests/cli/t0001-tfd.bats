@@ -108,3 +108,9 @@ fake() {  # NAME BODY
   run -0 tfd --help
   [[ ${lines[0]} == "tfd: run a tfd tool, or list them" ]]
 }
+
+@test "tfd: help schema says what tfd schema prints" {
+  run -0 tfd help schema
+  [[ $output == "Usage: tfd schema [program|cluster|events]"* ]]
+  [ "$(tfd schema --help)" = "$output" ]
+}

@@ -29,10 +29,12 @@ teardown() { run_teardown; }
   mkdir -p prefix/bin prefix/share/tfd
   cp "$TFD_BUILD/tools/tfd-example" prefix/bin
   cp -r "$TFD_SOURCE/examples" prefix/share/tfd
+  mkdir -p prefix/share/tfd/examples/linear/__pycache__ # as pip leaves it
   chmod -R a-w prefix/share
   run -0 --separate-stderr prefix/bin/tfd-example linear there/first
   [ "$output" = there/first/program.json ]
   [ -w there/first/program.json ] && [ -w there/first ]
+  [ ! -e there/first/__pycache__ ]
   [[ $stderr == "hint: there/first/README.md says what to try; first of all: tfd-run there/first/program.json" ]]
 }
 

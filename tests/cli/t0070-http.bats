@@ -148,6 +148,9 @@ LONG='{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": 
   run -64 --separate-stderr timeout 60 tfd-run program.json --http nonsense
   run -64 --separate-stderr timeout 60 tfd-run program.json --http 192.0.2.1:0
   [[ $stderr == *"'192.0.2.1' is not an address of this host"* ]]
+  # A name of loopback's doesn't open it to other hosts.
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --set train.steps=1 --http 127.1:0 </dev/null
+  [[ $stderr == *"the page is at http://127.0.0.1:"* ]]
 }
 
 @test "http: clients that flood, stall and send a megabyte of headers neither hold up the training nor change its bits" {

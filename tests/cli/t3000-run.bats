@@ -137,6 +137,11 @@ to be one task of it: --cluster - --task JOB:INDEX"* ]]
   echo '// a comment' >commented.json
   run -65 tfd-run commented.json
   [[ $output == *"JSON has no comments" ]]
+  for text in '{"a": 1, // x' '{ # x' '1 // x }' '{"a": 1, /* x */ "b": 2}'; do
+    printf '%s\n' "$text" >c.json
+    run -65 tfd-run c.json
+    [[ $output == *"JSON has no comments" ]]
+  done
 }
 
 @test "run: one-device is one replica in this process, whatever TF_CONFIG says" {

@@ -70,6 +70,7 @@ Result<fs::path> copy(const fs::path& folder, const std::string& name, const fs:
     return fail(Code::kInvalidArgument, "{} is there, and not an empty directory: name another one", to.string());
   fs::create_directories(to, error);
   if (!error) fs::copy(folder / name, to, fs::copy_options::recursive, error);
+  if (!error) fs::remove_all(to / "__pycache__", error);  // what pip has compiled
   if (error) return fail_errno(error.value(), fmt::format("cannot make {}", to.string()));
   // Whoever installed them may have kept them from being written to.
   for (fs::recursive_directory_iterator entry(to, error), end; !error && entry != end; entry.increment(error))

@@ -10,13 +10,17 @@
 namespace tfd::http {
 namespace {
 
+constexpr std::string_view kAllInterfaces = "0.0.0.0";
+
 Result<cluster::Address> parse_place(const std::string& asked) {
   const bool is_port = std::ranges::all_of(asked, [](char c) { return c >= '0' && c <= '9'; });
   auto address = TFD_TRY(cli::as_usage(cluster::parse_address(is_port ? "127.0.0.1:" + asked : asked), "--http"));
   const auto lookup = TFD_TRY(launch::make_local_lookup());
   const auto local = lookup(address.host);
   if (!local) return fail(Code::kUsage, "--http {}: '{}' is not an address of this host", asked, address.host);
-  address.host = *local;
+  // A name whose addresses are loopback's alone doesn't ask for all interfaces, as it would of a task.
+  const bool is_loopback_name = *local == kAllInterfaces && address.host != kAllInterfaces;
+  address.host = is_loopback_name ? "127.0.0.1" : *local;
   return address;
 }
 
