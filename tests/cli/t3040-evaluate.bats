@@ -116,9 +116,11 @@ lines() { # [FILTER]
   { lines | head -2; echo '{"image": [1, 2]}'; } >examples
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - <examples
   [[ $stderr == *'stdin:3: image: '* ]]
+  [ "$(wc -l <<<"$output")" = 2 ]
   { lines | head -1; echo; echo 'x'; } >examples
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - <examples
   [[ $stderr == *'stdin:3: not a JSON object: an example is {"image": f32[64]}'* ]]
+  [ -n "$output" ] && [ "$(wc -l <<<"$output")" = 1 ]
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - <<<'{"picture": 1}'
   [[ $stderr == *"stdin:1: 'image' is missing: an example is {\"image\": f32[64]}"* ]]
   run -0 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - </dev/null

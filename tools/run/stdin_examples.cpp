@@ -46,6 +46,7 @@ class Lines final : public data::Iterator {
       : input_(fd), fields_(fields), is_stopped_(std::move(is_stopped)) {}
 
   Result<std::optional<data::Element>> next() override {
+    if (failed_) return fail(*failed_);
     std::vector<std::vector<tensor::Tensor>> columns(fields_.size());
     std::size_t rows = 0;
     for (; rows < kMostRows && !has_ended_; ++rows) {
@@ -55,8 +56,12 @@ class Lines final : public data::Iterator {
         has_ended_ = true;
         break;
       }
-      TFD_TRY(add(**line, columns), fmt::format("stdin:{}", line_number_));
+      if (auto added = add(**line, columns); !added) {  // after the answers to the lines before it
+        failed_ = std::move(added).error().within(fmt::format("stdin:{}", line_number_));
+        break;
+      }
     }
+    if (rows == 0 && failed_) return fail(*failed_);
     if (rows == 0) return std::nullopt;
     data::Element batch;
     for (const auto& column : columns) batch.push_back(batch_of(column));
@@ -85,14 +90,14 @@ class Lines final : public data::Iterator {
   Result<void> add(const std::string& line, std::vector<std::vector<tensor::Tensor>>& columns) {
     const nlohmann::json example = nlohmann::json::parse(line, nullptr, false);
     if (!example.is_object()) return fail(Code::kInvalidArgument, "not a JSON object: an example is {}", shown());
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      const data::FieldSpec& field = fields_[i];
+    std::vector<tensor::Tensor> row;
+    for (const data::FieldSpec& field : fields_) {
       const auto value = example.find(field.name);
       if (value == example.end())
         return fail(Code::kInvalidArgument, "'{}' is missing: an example is {}", printable(field.name), shown());
-      columns[i].push_back(
-          TFD_TRY(tensor::tensor_from_json(*value, {field.dtype, field.shape}), printable(field.name)));
+      row.push_back(TFD_TRY(tensor::tensor_from_json(*value, {field.dtype, field.shape}), printable(field.name)));
     }
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(std::move(row[i]));
     return {};
   }
 
@@ -109,6 +114,7 @@ class Lines final : public data::Iterator {
   std::function<bool()> is_stopped_;
   std::int64_t line_number_ = 0;
   bool has_ended_ = false;
+  std::optional<Error> failed_;  // of a line, told once those before it are answered
 };
 
 class LinesDataset final : public data::Dataset {
