@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <new>
 
 #include "internal.hpp"
@@ -18,6 +16,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/json_line.hpp"
+#include "tfd/base/shell.hpp"
 #include "tfd/base/stalls.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -82,17 +81,6 @@ Error unexpected(const Tool& tool, const std::string& word, const std::vector<st
   return {Code::kUsage, std::move(text), {}};
 }
 
-/// A word as a shell reads it.
-std::string quoted(const std::string& word) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c >= 0x80 || std::strchr("-_./:=,@%+", c);
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? "'\\''" : std::string(1, c);
-  return out + "'";
-}
-
 /// "put -- before the command: tfd-launch -n 2 -- ./train --steps 5", where a command stands among the options of a
 /// tool that takes one: its own options are then taken for the tool's.
 Result<void> check_command(const Tool& tool, std::span<const Option> table, const std::vector<std::string>& arguments) {
@@ -100,7 +88,7 @@ Result<void> check_command(const Tool& tool, std::span<const Option> table, cons
   const auto at = find_superfluous(table, arguments);
   if (!at) return {};
   std::string line = tool.name;
-  for (std::size_t i = 0; i < arguments.size(); ++i) line += (i == *at ? " -- " : " ") + quoted(arguments[i]);
+  for (std::size_t i = 0; i < arguments.size(); ++i) line += (i == *at ? " -- " : " ") + shell_word(arguments[i]);
   return fail(Code::kUsage, "unexpected argument '{}': put -- before a command: {}", printable(arguments[*at]),
               printable(line));
 }

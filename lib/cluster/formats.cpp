@@ -7,6 +7,7 @@
 #include "process_group.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/names.hpp"
+#include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"
 #include "tfd/cluster/spec_json.hpp"
@@ -27,16 +28,6 @@ constexpr NameTable<Format, 11> kFormats{{{{Format::kJson, "json"},
                                            {Format::kPytorch, "pytorch"},
                                            {Format::kTorchrun, "torchrun"},
                                            {Format::kJax, "jax"}}}};
-
-/// 'it'\''s': safe to eval in any POSIX shell.
-std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'') out += "'\\'";
-    out += c;
-  }
-  return out += '\'';
-}
 
 /// Linux takes no longer ones: every command would fail, and Slurm drops them without a word.
 Result<void> check_lengths(const Environment& values) {

@@ -6,14 +6,10 @@
 #include <utility>
 
 #include "arguments.hpp"
+#include "tfd/base/shell.hpp"
 
 namespace tfd::exec {
 namespace {
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("_-./:,+@%=").find(c) != std::string_view::npos;
-}
 
 /// Removes the last ".x" of the file name; a name whose only dot is its first character has none.
 std::string without_extension(const std::string& path) {
@@ -39,18 +35,6 @@ std::string directory_of(std::string path) {
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
-
-std::string quote(std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
 
 bool Template::parse_piece(std::string_view inner, Piece& piece) {
   if (inner == "#" || inner == "%") {
@@ -145,7 +129,7 @@ std::string Template::fill(const std::vector<std::string>& arguments, std::uint6
           const std::size_t number_of_it = piece.from_end ? arguments.size() - i : i + 1;
           if (piece.source != 0 && piece.source != number_of_it) continue;
           if (piece.source == 0 && i > 0) out += ' ';
-          out += quote(apply(piece.form, arguments[i]));
+          out += shell_word(apply(piece.form, arguments[i]));
         }
         break;
     }

@@ -12,9 +12,6 @@
 
 namespace tfd::exec {
 
-/// Quotes any text as one word of the shell.
-std::string quote(std::string_view text);
-
 class Template {
  public:
   /// Parses a command, whose words are joined by spaces. Without words, the argument is the command itself; without a

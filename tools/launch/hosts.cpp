@@ -14,6 +14,7 @@
 
 #include "remote.hpp"
 #include "tfd/base/executable.hpp"
+#include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
 #include "tfd/launch/backoff.hpp"
@@ -32,12 +33,6 @@ constexpr int kUnavailable = 69;
 constexpr auto kLossSeen = std::chrono::seconds(3);  // time for the others to see it themselves, and end
 constexpr auto kLastEnd = std::chrono::seconds(15);  // behind the grace: SIGTERM to SIGKILL, and farewells
 constexpr std::string_view kOwn = "tfd-launch: ";
-
-std::string shell_word(std::string_view word) {
-  std::string out = "'";
-  for (const char c : word) c == '\'' ? out += "'\\''" : out += c;
-  return out + "'";
-}
 
 class HostsSession {
  public:
@@ -111,8 +106,8 @@ class HostsSession {
     if (at == 0 && io_.quiet) words.emplace_back("-q");
     words.emplace_back("--");
     words.insert(words.end(), io_.command.begin(), io_.command.end());
-    std::string out = fmt::format("cd {} && exec", shell_word(directory_));
-    for (const std::string& word : words) out += " " + shell_word(word);
+    std::string out = fmt::format("cd {} && exec", shell_quoted(directory_));
+    for (const std::string& word : words) out += " " + shell_quoted(word);
     return out;
   }
 
