@@ -102,7 +102,8 @@ Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, cons
   if (a.compat == "tensorflow") out.transient = TFD_TRY(coordinator::read_transient_limits(io.env));
   out.same_shuffles = a.compat == "tensorflow";
   out.log = io.log.for_room("coordinate");
-  out.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)));
+  out.make_endpoint =
+      TFD_TRY(task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env)), io.env));
   return out;
 }
 
@@ -243,7 +244,8 @@ Result<int> run(const Asked& a, cli::Io& io) {
   }
   if (page) {
     page->board()->wait_for("the tasks");
-    page->ask(config.cluster, task::endpoints_under(TFD_TRY(task::find_key(a.common.key_file, config, io.env))));
+    const auto key = TFD_TRY(task::find_key(a.common.key_file, config, io.env));
+    page->ask(config.cluster, TFD_TRY(task::endpoints_under(key, io.env)));
   }
   const std::int64_t workers = config.cluster.num_tasks("worker").value_or(0);
   if (workers > 1 && !a.follow_checkpoints) {

@@ -175,7 +175,7 @@ Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, cons
   out.commands.emplace();
   out.commands_ahead = TFD_TRY(exec::parse_halt(a.halt)).when != exec::Halt::When::kSoon;
   out.commands->slots = static_cast<int>(a.jobs);
-  out.make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)));
+  out.make_endpoint = TFD_TRY(task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)), io.env));
   out.commands->directory = a.workdir.empty() ? std::filesystem::current_path().string() : a.workdir;
   return out;
 }

@@ -282,7 +282,7 @@ Result<std::unique_ptr<http::StatusPage>> start_page(const Asked& asked, const S
     own.add_task(task.id.job, task.id.index, TFD_TRY(served.config.cluster.task_address(task.id.job, task.id.index)));
   page->board()->set_serving();
   page->board()->wait_for("the tasks");
-  page->ask(own, task::endpoints_under(key));
+  page->ask(own, TFD_TRY(task::endpoints_under(key, io.env)));
   return page;
 }
 

@@ -108,7 +108,8 @@ Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadl
     spec = {};
     spec.add_task(job, index, TFD_TRY(config.cluster.task_address(job, index), of_log ? "--logs" : "--task"));
   }
-  const auto make_endpoint = task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)));
+  const auto make_endpoint =
+      TFD_TRY(task::endpoints_under(TFD_TRY(task::find_key(a.key_file, config, io.env)), io.env));
   return status::Tasks::connect(spec, make_endpoint, io.log.for_room("transport"));
 }
 

@@ -6,16 +6,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <memory>
 
 #include "proof.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -35,15 +33,6 @@ Result<AddressList> read_address(const std::string& host, const std::string& por
 }
 
 constexpr std::string_view kUnix = "unix:";
-
-/// In the abstract namespace: no file, which would have to be deleted.
-std::pair<sockaddr_un, socklen_t> unix_address(std::string_view name) {
-  sockaddr_un out{};
-  out.sun_family = AF_UNIX;
-  const std::size_t size = std::min(name.size(), sizeof out.sun_path - 1);
-  std::copy_n(name.begin(), size, out.sun_path + 1);
-  return {out, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size)};
-}
 
 void send_at_once(int socket) {
   const int yes = 1;
@@ -76,22 +65,11 @@ Result<std::unique_ptr<Listener>> Listener::bind(const std::string& host) {
 Result<std::unique_ptr<SocketListener>> listen_on_host() {
   std::string name = "tfd-collective-";
   for (const std::byte one : make_secret()) name += fmt::format("{:02x}", static_cast<int>(one));
-  process::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const auto [address, size] = unix_address(name);
-  if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
-      ::listen(socket.get(), kBacklog) != 0)
-    return fail_errno(errno, "cannot listen at a Unix socket");
-  return std::make_unique<SocketListener>(std::move(socket), std::string(kUnix) + name);
+  return std::make_unique<SocketListener>(TFD_TRY(process::listen_locally(name)), std::string(kUnix) + name);
 }
 
 Result<process::Fd> start_connecting(const std::string& address) {
-  if (address.starts_with(kUnix)) {
-    process::Fd local(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const auto [name, size] = unix_address(std::string_view(address).substr(kUnix.size()));
-    if (!local || ::connect(local.get(), reinterpret_cast<const sockaddr*>(&name), size) != 0)
-      return fail_errno(errno, "cannot connect to a Unix socket");
-    return local;
-  }
+  if (address.starts_with(kUnix)) return process::connect_locally(std::string_view(address).substr(kUnix.size()));
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) return fail(Code::kInvalidArgument, "'{}' is not HOST:PORT", printable(address));
   std::string host = address.substr(0, colon);

@@ -112,15 +112,10 @@ void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
       return on_violation(*link, {Code::kUnavailable, "it was silent for too long, or never greeted", {}});
   }
   if (link->is_bad) return;
-  link->heard = Clock::now();
-  if (std::exchange(link->pinged, std::nullopt)) on_answer(id);
+  on_heard(*link);
   Result<void> done;
   if (link->awaits_chunk()) {
-    Result<std::optional<Link::Arrived>> arrived = link->on_chunk(bytes);
-    if (!arrived)
-      done = fail(std::move(arrived).error());
-    else if (*arrived)
-      on_arrived(*link, std::move(**arrived));
+    done = on_chunk(*link, bytes);
   } else {
     while (done && !bytes.empty()) {
       const Result<FrameView> frame = take_frame(bytes);
@@ -134,6 +129,26 @@ void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
     }
   }
   if (!done) on_violation(*link, done.error());
+}
+
+void Core::on_piece(LinkId id, std::span<const std::byte> bytes) {
+  Link* const link = find_link(id);
+  if (link == nullptr || link->is_bad) return;
+  on_heard(*link);
+  const Result<void> done =
+      link->awaits_chunk() ? on_chunk(*link, bytes) : fail(Code::kInvalidArgument, "a piece that no chunk announces");
+  if (!done) on_violation(*link, done.error());
+}
+
+void Core::on_heard(Link& link) {
+  link.heard = Clock::now();
+  if (std::exchange(link.pinged, std::nullopt)) on_answer(link.id());
+}
+
+Result<void> Core::on_chunk(Link& link, std::span<const std::byte> bytes) {
+  std::optional<Link::Arrived> arrived = TFD_TRY(link.on_chunk(bytes));
+  if (arrived) on_arrived(link, std::move(*arrived));
+  return {};
 }
 
 Result<void> Core::on_frame(Link& link, const FrameView& frame) {
@@ -191,10 +206,12 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
   if (frame.body.size() > 1024 || frame.header.incarnation == 0)
     return fail(Code::kInvalidArgument, "a greeting without a name or incarnation");
   link.greeted = true;
-  link.name = printable(as_text(frame.body));
+  const Hello hello = decode_hello(as_text(frame.body));
+  link.name = printable(hello.name);
   link.incarnation = frame.header.incarnation;
   if (from_client) {
     wire_->has_greeted(link.id());
+    if (!hello.offer.empty()) wire_->take_up(link.id(), hello.offer);
     link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
     mark_dirty(link);
   } else if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {

@@ -72,7 +72,8 @@ LinkId Core::begin_link(const Peer& peer) {
   const LinkId id = wire_->connect(peer.address);
   peer_of_link_.emplace(id, peer.id);
   Link& link = open_link(id);
-  link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, options_.name);
+  const std::string offer = wire_->offer(id);
+  link.control({.type = FrameType::kHello, .incarnation = options_.incarnation}, encode_hello(options_.name, offer));
   mark_dirty(link);
   return id;
 }

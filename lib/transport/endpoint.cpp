@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "tfd/base/text.hpp"
+
 namespace tfd::transport {
 
 Incarnation make_incarnation() {
@@ -14,6 +16,13 @@ Incarnation make_incarnation() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto us = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   return (us << 12) | ((static_cast<std::uint64_t>(getpid()) * 61 + count.fetch_add(1)) & 0xFFF);
+}
+
+Result<Transport> parse_transport(std::string_view text) {
+  if (text.empty() || text == "auto") return Transport::kAuto;
+  if (text == "tcp") return Transport::kTcp;
+  if (text == "ring") return Transport::kRing;
+  return fail(Code::kInvalidArgument, "'{}' is no transport: auto, tcp and ring are", printable(text));
 }
 
 Responder::~Responder() {

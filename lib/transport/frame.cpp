@@ -87,6 +87,18 @@ bool takes_credit(FrameType type) {
          type == FrameType::kChunk;
 }
 
+std::string encode_hello(std::string_view name, std::string_view offer) {
+  std::string out(name);
+  if (!offer.empty()) out.append(1, '\0').append(offer);
+  return out;
+}
+
+Hello decode_hello(std::string_view body) {
+  const std::size_t end = body.find('\0');
+  if (end == std::string_view::npos) return {body, {}};
+  return {body.substr(0, end), body.substr(end + 1)};
+}
+
 std::string encode_error(const Error& error) {
   std::string out;
   constexpr std::size_t kLongestText = 64 * 1024;

@@ -20,13 +20,13 @@
 namespace tfd::transport {
 
 inline constexpr std::size_t kHeaderBytes = 56;
-inline constexpr std::uint8_t kProtocolVersion = 3;
+inline constexpr std::uint8_t kProtocolVersion = 4;
 inline constexpr std::size_t kChunkBytes = 256 * 1024;         // large frames starve heartbeats
 inline constexpr std::size_t kWireMessageBytes = 1024 * 1024;  // no message of the wire is larger
 
 enum class FrameType : std::uint8_t {
-  kHello = 1,    // the asking side begins: its name as the body, its incarnation
-  kWelcome = 2,  // the serving side's answer: the same of its own
+  kHello = 1,    // the asking side begins: its name and what it offers (Hello) as the body, its incarnation
+  kWelcome = 2,  // the serving side's answer: its name as the body, its incarnation
   kRequest = 3,
   kReply = 4,
   kFailure = 5,  // a reply that is an Error
@@ -74,6 +74,14 @@ Result<FrameView> take_frame(std::span<const std::byte>& rest);
 
 /// Frames that count against the credit of a connection.
 bool takes_credit(FrameType type);
+
+/// The body of a hello.
+struct Hello {
+  std::string_view name;
+  std::string_view offer;  // of a way past the network (Wire::offer()); empty: none
+};
+std::string encode_hello(std::string_view name, std::string_view offer);
+Hello decode_hello(std::string_view body);
 
 std::string encode_error(const Error& error);
 /// Decodes an error; malformed bytes become kUnknown.

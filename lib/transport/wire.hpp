@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moves bytes between endpoints over connections (links), which carry messages in order until they are closed. zmq/ and
-// inproc/ are the two kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes back,
-// and what was sent on it never reaches anybody but the process at its other end. Thread rule: lives on the I/O thread
-// of its endpoint; only made on another.
+// Moves bytes between endpoints over connections (links), which carry messages in order until they are closed. zmq/,
+// ring/ and inproc/ are the kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes
+// back, and what was sent on it never reaches anybody but the process at its other end. Thread rule: lives on the I/O
+// thread of its endpoint; only made on another.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +39,9 @@ class Wire {
   class Sink {
    public:
     virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
+    /// A piece of a buffer that lies in memory which the other process can change: it is copied, and not looked at
+    /// before.
+    virtual void on_piece(LinkId link, std::span<const std::byte> bytes) = 0;
     virtual void on_closed(LinkId link, const std::string& reason) = 0;
     /// The link was closed because one side has no key, or the keys differ. Not `certain`: the peer may have died just
     /// then.
@@ -58,6 +61,11 @@ class Wire {
   virtual void disconnect(LinkId link) = 0;
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
+  /// What the hello on this link is to offer, so that its answer comes another way than over the network; empty:
+  /// nothing.
+  virtual std::string offer(LinkId) { return {}; }
+  /// Takes up the offer of a hello on this accepted link, if it can: from now on what is sent goes that way.
+  virtual void take_up(LinkId, std::string_view /*offer*/) {}
   /// Called while a valid greeting on this accepted link is being delivered: a link without one is closed soon.
   virtual void has_greeted(LinkId) {}
   /// Delivers at most `most` messages; returns whether there may be more.

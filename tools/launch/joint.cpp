@@ -116,7 +116,7 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.agreement = {
       .bounds = choice.bounds, .max_failures = choice.max_failures, .join = choice.join, .settle = choice.settle};
   options.silence = choice.silence;
-  options.make_endpoint = task::endpoints_under(key);
+  options.make_endpoint = TFD_TRY(task::endpoints_under(key, io.env));
   options.log = io.log.for_room("rendezvous");
   joint.members = [at, base = launch::shared_environment(io.env, choice.tasks), silence = choice.silence](
                       const rendezvous::Plan& plan) { return members_of(at, plan, base, silence); };

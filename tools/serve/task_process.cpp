@@ -30,6 +30,7 @@ Result<task::TaskServerOptions> server_options(const TaskProcess& wanted, cli::I
   options.log = io.log.for_room("runtime");
   options.native.environment = io.env;
   options.native.allowed = wanted.allow_native;
+  options.make_endpoint = TFD_TRY(task::endpoints_under(std::nullopt, io.env));
   if (!wanted.key_file.empty()) options.key = TFD_TRY(task::load_key(wanted.key_file));
   const bool computes = wanted.task.job != "ps";
   const auto devices = TFD_TRY(choose_devices(io.env, computes ? wanted.devices : "1"));

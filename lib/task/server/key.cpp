@@ -147,10 +147,13 @@ bool is_key_declined(const std::string& asked, const Environment& env) {
   return (asked.empty() ? env.get("TFD_KEY_FILE") : asked) == kNone;
 }
 
-EndpointFactory endpoints_under(const std::optional<FoundKey>& found) {
-  if (!found) return transport::make_zmq_endpoint;
-  return [key = found->key](transport::EndpointOptions options) {
-    options.key = key;
+Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env) {
+  const auto transport = transport::parse_transport(env.get("TFD_TRANSPORT"));
+  if (!transport) return fail(Error(transport.error()).within("TFD_TRANSPORT"));
+  return [key = found ? std::optional(found->key) : std::nullopt,
+          transport = *transport](transport::EndpointOptions options) {
+    if (key) options.key = key;
+    options.transport = transport;
     return transport::make_zmq_endpoint(std::move(options));
   };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core.hpp"
+#include "ring/ring_wire.hpp"
 #include "zmq/zmq_wire.hpp"
 
 namespace tfd::transport {
@@ -7,7 +8,10 @@ namespace tfd::transport {
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options) {
   auto waker = std::make_shared<Waker>();
   auto wire = TFD_TRY(ZmqWire::make({options.bind, options.listen_fd, options.key, options.log}, waker));
-  return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
+  if (options.transport == Transport::kTcp)
+    return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
+  auto with_rings = TFD_TRY(RingWire::make(std::move(wire), options.transport == Transport::kRing));
+  return std::make_unique<Core>(std::move(options), std::move(with_rings), std::move(waker));
 }
 
 }  // namespace tfd::transport

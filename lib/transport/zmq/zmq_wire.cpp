@@ -427,10 +427,10 @@ void ZmqWire::wait(Clock::time_point until) {
   if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
       resolver_.has_answers())
     return;
-  pollfd fds[6 + Probes::kMost + Greetings::kMost] = {{waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0},
-                                                      {asker_.fd, POLLIN, 0},    {monitor_.fd, POLLIN, 0},
-                                                      {gate_.fd, POLLIN, 0},     {door_.fd, POLLIN, 0}};
-  nfds_t count = 6;  // a negative descriptor is skipped
+  pollfd fds[7 + Probes::kMost + Greetings::kMost] = {
+      {waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0},
+      {gate_.fd, POLLIN, 0},     {door_.fd, POLLIN, 0},     {watched_, POLLIN, 0}};
+  nfds_t count = 7;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
   for (const pollfd& fd : greetings_.fds()) fds[count++] = fd;
   poll_until(fds, count, std::min(until, callers_.next()));
@@ -439,6 +439,7 @@ void ZmqWire::wait(Clock::time_point until) {
   monitor_.ready = fds[3].revents != 0;
   gate_.ready = fds[4].revents != 0;
   door_.ready = fds[5].revents != 0;
+  watched_ready_ = fds[6].revents != 0;
 }
 
 void ZmqWire::close() {

@@ -45,6 +45,9 @@ class ZmqWire final : public Wire {
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
   void close() override;
+  /// wait() ends, too, when this descriptor can be read; whether it could, the last time.
+  void also_watch(int fd) { watched_ = fd; }
+  bool watched_is_ready() const { return watched_ready_; }
 
  private:
   // Reason why a handshake failed (before both sides know each other).
@@ -99,6 +102,8 @@ class ZmqWire final : public Wire {
   Socket asker_;
   Socket monitor_;  // of the asker
   Socket door_;     // the monitor of the listener
+  int watched_ = -1;
+  bool watched_ready_ = false;
   Callers callers_;
   void* received_ = nullptr;  // the message that is being handed over
   Probes probes_;

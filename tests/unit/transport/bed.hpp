@@ -52,6 +52,7 @@ class ZmqBed final : public Bed {
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
   std::unique_ptr<Endpoint> make(EndpointOptions options) override {
+    options.transport = kind_ == "ring" ? Transport::kRing : Transport::kTcp;
     auto made = make_zmq_endpoint(std::move(options));
     REQUIRE_MESSAGE(made.has_value(), (made ? "" : made.error().message));
     return std::move(*made);
@@ -85,6 +86,10 @@ inline void with_every_bed(void (*test)(Bed&)) {
   }
   SUBCASE("ipc") {
     ZmqBed bed("ipc");
+    test(bed);
+  }
+  SUBCASE("ring") {
+    ZmqBed bed("ring");
     test(bed);
   }
   SUBCASE("inproc") {

@@ -22,7 +22,19 @@ inline constexpr auto kHeartbeatTimeout = 1000ms;
 
 using Key = std::optional<CurveKey>;
 
-// The test runs once with each.
+/// What connections go through: the test runs once with each.
+struct Way {
+  Key key;
+  Transport transport = Transport::kTcp;
+};
+inline Way every_way() {
+  Way way;
+  SUBCASE("in the clear") {}
+  SUBCASE("with a key") { way.key = make_curve_key().value(); }
+  SUBCASE("in memory") { way.transport = Transport::kRing; }
+  SUBCASE("in memory, with a key") { way = {make_curve_key().value(), Transport::kRing}; }
+  return way;
+}
 inline Key with_and_without_key() {
   Key key;
   SUBCASE("in the clear") {}
@@ -144,9 +156,10 @@ class SlowLink {
 struct Client {
   Seen<PeerEvent> events;
   std::unique_ptr<Endpoint> endpoint;
-  explicit Client(const Key& key = {}) {
+  explicit Client(const Way& way = {}) {
     EndpointOptions options;
-    options.key = key;
+    options.key = way.key;
+    options.transport = way.transport;
     options.name = "coordinator";
     options.heartbeat_interval = 200ms;
     options.heartbeat_timeout = kHeartbeatTimeout;

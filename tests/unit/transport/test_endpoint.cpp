@@ -303,11 +303,11 @@ EVERY_TRANSPORT("small requests arrive in the order they were made, from callbac
 
 EVERY_TRANSPORT("50 000 replies to a slow reader all arrive") {
   constexpr int kCount = 50000;
-  std::atomic<int> handled{0};
-  Flag all_handled;
+  std::vector<Responder> asked;
+  Flag all_asked, reader_stops, all_answered;
   auto server = bed.serve([&](const Caller&, Message, Responder responder) {
-    responder.reply(text_message(std::string(1000, 'r')));
-    if (++handled == kCount) all_handled.raise();
+    asked.push_back(std::move(responder));
+    if (asked.size() == kCount) all_asked.raise();
   });
   auto client = bed.client();
   const PeerId peer = client->add_peer("worker:0", server->address());
@@ -319,8 +319,17 @@ EVERY_TRANSPORT("50 000 replies to a slow reader all arrive") {
       ++(answer && answer->meta.size() == 1000 ? good : bad);
       if (good + bad == kCount) finished.add(1);
     });
+  all_asked.wait();
   // The reader takes nothing until the server has made all replies, three times what is let onto the wire.
-  client->post_at(Clock::now() + 1ms, [&] { all_handled.wait(); });
+  client->post([&] {
+    reader_stops.raise();
+    all_answered.wait();
+  });
+  reader_stops.wait();
+  server->post([&] {
+    for (Responder& responder : asked) responder.reply(text_message(std::string(1000, 'r')));
+    all_answered.raise();
+  });
   finished.wait(1);
   CHECK(good == kCount);
   CHECK(bad == 0);

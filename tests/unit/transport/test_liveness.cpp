@@ -35,11 +35,12 @@ using States = std::vector<PeerState>;
 }  // namespace
 
 TEST_CASE("liveness: a frozen task that is waited for costs time and nothing else") {
-  const Key key = with_and_without_key();
-  Task task(-1, key);
+  const Way way = every_way();
+  Task task(-1, way.key);
   Events events;
   EndpointOptions options = asking(events);
-  options.key = key;
+  options.key = way.key;
+  options.transport = way.transport;
   auto client = std::move(*make_zmq_endpoint(std::move(options)));
   const PeerId peer = client->add_peer("ps:0", task.address(), {.patience = 60s});
   const Result<Message> who = client->call(peer, text_message("who"), soon());
@@ -68,7 +69,10 @@ TEST_CASE("liveness: a frozen task that is waited for costs time and nothing els
 TEST_CASE("liveness: patience has an end, and a task that dies while it is silent is gone at once") {
   Task task;
   Events events;
-  auto client = std::move(*make_zmq_endpoint(asking(events)));
+  EndpointOptions options = asking(events);
+  SUBCASE("over the network") { options.transport = Transport::kTcp; }
+  SUBCASE("in memory") { options.transport = Transport::kRing; }
+  auto client = std::move(*make_zmq_endpoint(std::move(options)));
   SUBCASE("an end") {
     const PeerId peer = client->add_peer("ps:0", task.address(), {.patience = 500ms});
     REQUIRE(client->call(peer, text_message("who"), soon()).has_value());

@@ -20,9 +20,9 @@ struct Outcome {
 }  // namespace
 
 TEST_CASE("processes: a killed task is seen at once, and each of 1 000 requests in flight fails once") {
-  const Key key = with_and_without_key();
-  Task task(-1, key);
-  Client client(key);
+  const Way way = every_way();
+  Task task(-1, way.key);
+  Client client(way);
   const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
   constexpr std::size_t kCount = 1000;
   Seen<Outcome> outcomes;
@@ -46,9 +46,9 @@ TEST_CASE("processes: a killed task is seen at once, and each of 1 000 requests 
 }
 
 TEST_CASE("processes: a frozen task is seen within the heartbeat limit, and is up again when it thaws") {
-  const Key key = with_and_without_key();
-  Task task(-1, key);
-  Client client(key);
+  const Way way = every_way();
+  Task task(-1, way.key);
+  Client client(way);
   const PeerId peer = client.endpoint->add_peer("worker:0", task.address());
   const Result<Message> who = client.endpoint->call(peer, text_message("who"), soon());
   REQUIRE(who.has_value());
@@ -69,10 +69,10 @@ TEST_CASE("processes: a frozen task is seen within the heartbeat limit, and is u
 }
 
 TEST_CASE("processes: what was sent to a dead task is never executed by its successor on the same socket") {
-  const Key key = with_and_without_key();
+  const Way way = every_way();
   const int listener = listen_on_loopback();
-  auto first = std::make_unique<Task>(listener, key);
-  Client client(key);
+  auto first = std::make_unique<Task>(listener, way.key);
+  Client client(way);
   const PeerId peer = client.endpoint->add_peer("worker:0", first->address());
   REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
   const Incarnation before = client.endpoint->incarnation_of(peer);
@@ -88,7 +88,7 @@ TEST_CASE("processes: what was sent to a dead task is never executed by its succ
     REQUIRE(!outcome.answer);
     REQUIRE(outcome.answer.error().code == Code::kUnavailable);
   }
-  const Task second(listener, key);
+  const Task second(listener, way.key);
   REQUIRE(client.endpoint->wait_up(std::vector{peer}, soon()).has_value());
   CHECK(client.endpoint->incarnation_of(peer) > before);
   const Result<Message> count = client.endpoint->call(peer, text_message("count"), soon());
@@ -98,12 +98,12 @@ TEST_CASE("processes: what was sent to a dead task is never executed by its succ
 }
 
 TEST_CASE("processes: a task that listens but doesn't serve yet is waited for, and is silent") {
-  const Key key = with_and_without_key();
+  const Way way = every_way();
   const int listener = listen_on_loopback();
   sockaddr_in name{};
   socklen_t size = sizeof name;
   getsockname(listener, reinterpret_cast<sockaddr*>(&name), &size);
-  Client client(key);
+  Client client(way);
   const PeerId peer = client.endpoint->add_peer("worker:0", "127.0.0.1:" + std::to_string(ntohs(name.sin_port)));
   Seen<Outcome> outcomes;
   client.endpoint->request(peer, text_message("hello"), soon(), [&](Result<Message> answer) {
@@ -112,7 +112,7 @@ TEST_CASE("processes: a task that listens but doesn't serve yet is waited for, a
   const Result<void> up = client.endpoint->wait_up(std::vector{peer}, Deadline::after(100ms));
   CHECK(up.error().code == Code::kDeadlineExceeded);
   CHECK(up.error().message.find("for worker:0 (silent)") != std::string::npos);
-  const Task task(listener, key);
+  const Task task(listener, way.key);
   CHECK(outcomes.wait(1)[0].answer.has_value());
   close(listener);
 }
@@ -121,7 +121,7 @@ TEST_CASE("processes: a 20 MB tensor over a slow link doesn't starve the heartbe
   const Key key = with_and_without_key();
   Task task(-1, key);
   SlowLink link(task.address(), 20 << 20);
-  Client client(key);
+  Client client({key});
   const PeerId peer = client.endpoint->add_peer("worker:0", link.address());
   const tensor::Tensor value = ramp(5000000);
   const auto begin = Clock::now();
@@ -260,18 +260,18 @@ TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
     zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
     zmq_send(router, welcome.data(), welcome.size(), 0);
   };
-  greet_back(4);
+  greet_back(5);
   CHECK(errors.wait(1)[0].code == Code::kProtocolMismatch);
   const Result<void> up = client->wait_up(std::vector{peer}, soon());
   REQUIRE(!up);
   CHECK(up.error().code == Code::kProtocolMismatch);
-  CHECK(up.error().message.find("speaks protocol version 4; this is version 3") != std::string::npos);
+  CHECK(up.error().message.find("speaks protocol version 5; this is version 4") != std::string::npos);
   // It is tried again and again; the log says it once, and when it is something else.
-  greet_back(4);
   greet_back(5);
+  greet_back(6);
   CHECK(warnings.wait(2) ==
-        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 4; this is version 3",
-                                 "worker:0 at " + address + ": speaks protocol version 5; this is version 3"});
+        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 5; this is version 4",
+                                 "worker:0 at " + address + ": speaks protocol version 6; this is version 4"});
   const int now = 0;
   zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
   zmq_close(router);

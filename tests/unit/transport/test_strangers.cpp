@@ -91,7 +91,7 @@ EndpointOptions serving(const Key& key) {
 }
 
 void check_serves(const Endpoint& server, const Key& key) {
-  Client client(key);
+  Client client({key});
   CHECK(client.endpoint->call(client.endpoint->add_peer("ps:0", server.address()), text_message("x"), soon())->meta ==
         "x");
 }
@@ -135,7 +135,7 @@ TEST_CASE("strangers: at the limit of descriptors nobody spins, it is said once,
     if (level == LogLevel::kWarning) warnings.add(std::string(text));
   });
   const auto server = bed.make(std::move(options));
-  Client known(key);
+  Client known(Way{key});
   const PeerId peer = known.endpoint->add_peer("ps:0", server->address());
   REQUIRE(known.endpoint->call(peer, text_message("x"), soon()).has_value());
 
@@ -211,7 +211,7 @@ TEST_CASE("strangers: answers that ask for room are made as they are taken") {
   CHECK(stranger.hear(FrameType::kReply).has_value());
   const int most = static_cast<int>((kBacklogLimit + 2 * kCreditWindow) >> 20);
   CHECK(begun <= most);
-  Client client(key);
+  Client client({key});
   const PeerId peer = client.endpoint->add_peer("ps:0", server->address());
   Seen<int> answers;
   for (int i = 0; i < 200; ++i)

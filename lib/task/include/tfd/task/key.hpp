@@ -44,8 +44,9 @@ Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster
 /// True if `asked` or TFD_KEY_FILE is "none".
 bool is_key_declined(const std::string& asked, const Environment& env);
 
-/// A factory of endpoints with that key; of unencrypted ones without a key.
-EndpointFactory endpoints_under(const std::optional<FoundKey>& found);
+/// A factory of endpoints with that key, unencrypted ones without one, and with the transport that TFD_TRANSPORT names.
+/// kInvalidArgument: it names none.
+Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env);
 
 /// A key for one run, in a file that is removed with this object.
 class RunKey {

@@ -16,6 +16,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
@@ -110,6 +111,12 @@ class Responder {
 using Handler = std::function<void(const Caller& caller, Message request, Responder responder)>;
 using ReplyCallback = std::function<void(Result<Message> answer)>;
 
+/// What connections to processes of this host, in its network namespace and of its user, go through. kAuto: shared
+/// memory, where both sides can, else the network. kTcp: the network. kRing: as kAuto, but a peer that can't is refused.
+enum class Transport { kAuto, kTcp, kRing };
+/// Reads "auto", "tcp" or "ring"; empty is auto. kInvalidArgument.
+Result<Transport> parse_transport(std::string_view text);
+
 struct EndpointOptions {
   std::string name;             // "worker:1", "coordinator": what peers see
   Incarnation incarnation = 0;  // 0: make_incarnation()
@@ -126,6 +133,8 @@ struct EndpointOptions {
   /// The cluster's key. With it every connection is encrypted, and peers without the same key are refused, in both
   /// directions. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
+  /// Over shared memory nothing is encrypted: the connection on which both agreed to use it was.
+  Transport transport = Transport::kAuto;
   /// Interval of pings to a silent peer (longer with thousands of peers: at most about 300 pings a second are sent),
   /// and time without an answer after which it counts as silent. Silence is counted from an unanswered ping, after
   /// everything that has arrived was read, and not while this process itself didn't run.
@@ -183,7 +192,7 @@ class Endpoint {
   virtual Clock::time_point moved(PeerId peer) = 0;
 };
 
-/// ZeroMQ over TCP or ipc, as in the design, "The wire". kSystem when it can't bind; kUnimplemented for a key where
+/// ZeroMQ over TCP or ipc, and shared memory within a host. kSystem when it can't bind; kUnimplemented for a key where
 /// libzmq was built without CURVE.
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options);
 

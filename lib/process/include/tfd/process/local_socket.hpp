@@ -1,0 +1,31 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Unix sockets in the abstract namespace, which is that of the network namespace: names without files, which would have
+// to be deleted. And messages that carry a descriptor. Everything is non-blocking and close-on-exec.
+// Thread rule: pure functions.
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "tfd/base/error.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace tfd::process {
+
+/// Listens under a name of at most 107 bytes. kSystem, and other codes of fail_errno().
+Result<Fd> listen_locally(std::string_view name, int backlog = 1024);
+/// Connects at once, or not at all: kUnavailable says that nobody listens, or that too many wait.
+Result<Fd> connect_locally(std::string_view name);
+/// True if the process at the other end was this one's user when it connected or listened.
+bool is_own_user(int socket);
+
+/// Sends `bytes` and a descriptor as one message. kUnavailable: it doesn't go now, or nobody is there.
+Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
+/// Receives as many bytes as there is room for at `to`, and the descriptor that came with them, which may be none.
+/// kUnavailable: nothing has come; kAborted: nothing will; kInvalidArgument: fewer bytes.
+Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
+
+}  // namespace tfd::process

@@ -1,0 +1,67 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two rings of bytes, one each way, in memory that two processes share. A side keeps its own positions to itself and
+// checks the other's whenever it reads them, so that a hostile peer can change bytes but not where they are looked for.
+// How the sides meet, and what wakes who sleeps, is the caller's. Thread rule: each side lives on one thread.
+//
+// Sleeping: prepare_to_sleep(), then sleep if it says so, then wake_up(). The other side's publish() or consume() says
+// when that is awaited.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tfd/base/error.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace tfd::process {
+
+class SharedRings {
+ public:
+  enum class Side { kMaker = 0, kTaker = 1 };
+
+  /// Sealed memory for two rings of `ring_bytes` each, a power of two and at least a page. kSystem.
+  static Result<Fd> make_memory(std::size_t ring_bytes);
+  /// Maps such memory, whose descriptor may be closed afterwards. kInvalidArgument: it is something else. kSystem.
+  static Result<SharedRings> map(const Fd& memory, std::size_t ring_bytes, Side side);
+  SharedRings(SharedRings&& other) noexcept;
+  SharedRings& operator=(SharedRings&&) = delete;
+  ~SharedRings();
+
+  std::size_t ring_bytes() const { return ring_bytes_; }
+
+  /// What can be written now, in one piece; valid until publish(). kInvalidArgument: the other side lies.
+  Result<std::span<std::byte>> room() const;
+  /// Makes the first `size` bytes of room() readable. True: the other side waits for them, and must be woken.
+  bool publish(std::size_t size);
+
+  /// What can be read now, in one piece; valid until consume(). The other side can change these bytes at any time.
+  /// kInvalidArgument: it lies.
+  Result<std::span<const std::byte>> arrived() const;
+  /// Gives the first `size` bytes of arrived() back. True: the other side waits for room, half of the ring is free by
+  /// now, and it must be woken.
+  bool consume(std::size_t size);
+
+  /// Says for what this side is going to sleep: bytes, and so much room (at most half of the ring; 0: none). False: it
+  /// is there by now.
+  bool prepare_to_sleep(bool for_bytes, std::size_t for_room);
+  /// Called after prepare_to_sleep(), whatever it said.
+  void wake_up();
+
+ private:
+  struct Head;
+  SharedRings(std::byte* base, std::size_t mapped, std::size_t ring_bytes, Side side);
+  Head& head() const;
+  std::byte* ring(int which) const;
+  bool awaits(std::uint32_t what);
+  int own() const { return static_cast<int>(side_); }
+  int other() const { return 1 - own(); }
+
+  std::byte* base_ = nullptr;  // mapped, and unmapped by this; each ring is mapped twice in a row
+  std::size_t mapped_ = 0;
+  std::size_t ring_bytes_ = 0;
+  Side side_ = Side::kMaker;
+  std::uint64_t written_ = 0, read_ = 0;
+};
+
+}  // namespace tfd::process

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/process/shared_rings.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace tfd::process {
+namespace {
+
+// The other side must not be able to make it smaller under our feet.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr std::uint32_t kForBytes = 1, kForRoom = 2;
+
+std::size_t page() {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+tl::unexpected<Error> lie() { return fail(Code::kInvalidArgument, "positions of shared memory that can't be"); }
+
+}  // namespace
+
+// The first page; the rings follow.
+struct SharedRings::Head {
+  struct Way {
+    alignas(64) std::atomic<std::uint64_t> written;  // by its writer
+    alignas(64) std::atomic<std::uint64_t> read;     // by its reader
+  };
+  Way way[2];  // by who writes
+  alignas(64) std::atomic<std::uint32_t> waits[2];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+Result<Fd> SharedRings::make_memory(std::size_t ring_bytes) {
+  Fd memory(::memfd_create("tfd-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(page() + 2 * ring_bytes)) != 0 ||
+      ::fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0)
+    return fail_errno(errno, "cannot make memory to share");
+  return memory;
+}
+
+Result<SharedRings> SharedRings::map(const Fd& memory, std::size_t ring_bytes, Side side) {
+  static_assert(sizeof(Head) <= 4096);
+  struct stat about {};
+  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(memory.get(), &about) != 0 ||
+      about.st_size != static_cast<off_t>(page() + 2 * ring_bytes))
+    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory of {} bytes",
+                page() + 2 * ring_bytes);
+  const std::size_t mapped = page() + 4 * ring_bytes;
+  void* const base = ::mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return fail_errno(errno, "cannot map memory to share");
+  SharedRings rings(static_cast<std::byte*>(base), mapped, ring_bytes, side);
+  const auto map_at = [&](std::size_t place, std::size_t offset, std::size_t size) {
+    return ::mmap(rings.base_ + place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory.get(),
+                  static_cast<off_t>(offset)) != MAP_FAILED;
+  };
+  bool ok = map_at(0, 0, page());
+  for (std::size_t half = 0; half < 4; ++half)
+    ok = ok && map_at(page() + half * ring_bytes, page() + half / 2 * ring_bytes, ring_bytes);
+  if (!ok) return fail_errno(errno, "cannot map memory to share");
+  return rings;
+}
+
+SharedRings::SharedRings(std::byte* base, std::size_t mapped, std::size_t ring_bytes, Side side)
+    : base_(base), mapped_(mapped), ring_bytes_(ring_bytes), side_(side) {}
+
+SharedRings::SharedRings(SharedRings&& other) noexcept
+    : base_(std::exchange(other.base_, nullptr)),
+      mapped_(other.mapped_),
+      ring_bytes_(other.ring_bytes_),
+      side_(other.side_),
+      written_(other.written_),
+      read_(other.read_) {}
+
+SharedRings::~SharedRings() {
+  if (base_ != nullptr) ::munmap(base_, mapped_);
+}
+
+SharedRings::Head& SharedRings::head() const { return *reinterpret_cast<Head*>(base_); }
+
+std::byte* SharedRings::ring(int which) const {
+  return base_ + page() + 2 * static_cast<std::size_t>(which) * ring_bytes_;
+}
+
+Result<std::span<std::byte>> SharedRings::room() const {
+  const std::size_t used = written_ - head().way[own()].read.load();
+  if (used > ring_bytes_) return lie();
+  return std::span(ring(own()) + written_ % ring_bytes_, ring_bytes_ - used);
+}
+
+bool SharedRings::publish(std::size_t size) {
+  written_ += size;
+  head().way[own()].written.store(written_);
+  return awaits(kForBytes);
+}
+
+Result<std::span<const std::byte>> SharedRings::arrived() const {
+  const std::size_t there = head().way[other()].written.load() - read_;
+  if (there > ring_bytes_) return lie();
+  return std::span<const std::byte>(ring(other()) + read_ % ring_bytes_, there);
+}
+
+bool SharedRings::consume(std::size_t size) {
+  read_ += size;
+  head().way[other()].read.store(read_);
+  return head().way[other()].written.load() - read_ <= ring_bytes_ / 2 && awaits(kForRoom);
+}
+
+bool SharedRings::awaits(std::uint32_t what) {
+  std::atomic<std::uint32_t>& waits = head().waits[other()];
+  return (waits.load() & what) != 0 && (waits.exchange(0) & what) != 0;
+}
+
+bool SharedRings::prepare_to_sleep(bool for_bytes, std::size_t for_room) {
+  head().waits[own()].store((for_bytes ? kForBytes : 0) | (for_room > 0 ? kForRoom : 0));
+  const std::uint64_t used = written_ - head().way[own()].read.load();
+  return !(for_bytes && head().way[other()].written.load() != read_) &&
+         !(for_room > 0 && used <= ring_bytes_ - for_room);
+}
+
+void SharedRings::wake_up() { head().waits[own()].store(0); }
+
+}  // namespace tfd::process

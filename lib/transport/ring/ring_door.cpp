@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/ring_door.hpp"
+
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include "frame.hpp"
+#include "tfd/process/local_socket.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr std::string_view kPrefix = "tfd-ring-";
+constexpr std::size_t kTextBytes = 32;  // 128 random bits in hexadecimal: a name, and a token
+constexpr std::size_t kMostVisitors = 64;
+constexpr Duration kPatience = std::chrono::seconds(10);
+
+std::string random_text() {
+  std::array<std::byte, kTextBytes / 2> bytes;
+  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    if (errno != EINTR) std::abort();
+  std::string out;
+  for (const std::byte one : bytes) out += fmt::format("{:02x}", static_cast<int>(one));
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RingDoor>> RingDoor::open(int epoll) {
+  std::string name = random_text();
+  process::Fd listener = TFD_TRY(process::listen_locally(std::string(kPrefix) + name));
+  epoll_event event{EPOLLIN, {.u64 = 0}};
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, listener.get(), &event) != 0)
+    return fail_errno(errno, "cannot watch a socket of this host");
+  return std::unique_ptr<RingDoor>(new RingDoor(epoll, std::move(name), std::move(listener)));
+}
+
+std::string RingDoor::offer(LinkId link) {
+  std::string token = random_text();
+  tokens_[token] = link;
+  return name_ + (offered_[link] = std::move(token));
+}
+
+bool RingDoor::withdraw(LinkId link) {
+  const auto found = offered_.find(link);
+  if (found == offered_.end()) return false;
+  tokens_.erase(found->second);
+  offered_.erase(found);
+  return true;
+}
+
+std::vector<LinkId> RingDoor::waiting() const {
+  std::vector<LinkId> out;
+  for (const auto& [link, token] : offered_) out.push_back(link);
+  return out;
+}
+
+Result<void> RingDoor::accept_all() {
+  for (;;) {
+    process::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (!socket && errno == EAGAIN) return {};
+    if (!socket) return fail(Code::kResourceExhausted, "no descriptor is left");
+    if (!process::is_own_user(socket.get())) continue;
+    epoll_event event{EPOLLIN, {.u64 = 0}};
+    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event);
+    visitors_.push_back({std::move(socket), Clock::now() + kPatience});
+    if (visitors_.size() > kMostVisitors) visitors_.pop_front();
+  }
+}
+
+Result<std::unique_ptr<RingLink>> RingDoor::admit(Visitor& visitor) {
+  std::string token(kTextBytes, '\0');
+  const auto memory = TFD_TRY(process::receive_with_descriptor(
+      visitor.socket.get(), std::as_writable_bytes(std::span(token.data(), token.size()))));
+  const auto found = tokens_.find(token);
+  if (found == tokens_.end()) return fail(Code::kPermissionDenied, "a token that nobody was told");
+  auto rings = TFD_TRY(process::SharedRings::map(memory, RingLink::kRingBytes, process::SharedRings::Side::kTaker));
+  const LinkId link = found->second;
+  withdraw(link);
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, visitor.socket.get(), nullptr);
+  return std::make_unique<RingLink>(link, std::move(visitor.socket), std::move(rings));
+}
+
+Result<std::vector<std::unique_ptr<RingLink>>> RingDoor::let_in() {
+  const Result<void> accepted = accept_all();
+  std::vector<std::unique_ptr<RingLink>> in;
+  for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
+    Result<std::unique_ptr<RingLink>> link = admit(*visitor);
+    if (link) in.push_back(std::move(*link));
+    const bool waits = !link && link.error().code == Code::kUnavailable && Clock::now() < visitor->until;
+    visitor = waits ? std::next(visitor) : visitors_.erase(visitor);
+  }
+  if (!accepted && in.empty()) return fail(accepted.error());
+  return in;
+}
+
+Result<std::unique_ptr<RingLink>> RingDoor::enter(std::string_view offer, LinkId link) {
+  if (offer.size() != 2 * kTextBytes) return fail(Code::kInvalidArgument, "not an offer of memory");
+  process::Fd socket = TFD_TRY(process::connect_locally(std::string(kPrefix).append(offer.substr(0, kTextBytes))));
+  if (!process::is_own_user(socket.get())) return fail(Code::kPermissionDenied, "another user's socket");
+  const process::Fd memory = TFD_TRY(process::SharedRings::make_memory(RingLink::kRingBytes));
+  auto rings = TFD_TRY(process::SharedRings::map(memory, RingLink::kRingBytes, process::SharedRings::Side::kMaker));
+  TFD_TRY(process::send_with_descriptor(socket.get(), as_bytes(offer.substr(kTextBytes)), memory.get()));
+  return std::make_unique<RingLink>(link, std::move(socket), std::move(rings));
+}
+
+}  // namespace tfd::transport

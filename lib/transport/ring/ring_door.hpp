@@ -1,0 +1,60 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// How two processes of one host and one user come to share rings. Who asks offers it in its hello: the name of a Unix
+// socket, and a token that nobody else is told. Who answers connects there, names the token and hands over memory; who
+// isn't on this host, in this network namespace, this user's, or lets nobody in, answers over the network as before. So
+// the hello's connection has proven the cluster's key already. Thread rule: lives on the I/O thread; nothing blocks.
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ring/ring_link.hpp"
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+
+namespace tfd::transport {
+
+class RingDoor {
+ public:
+  /// `epoll` watches for the door, with 0 as its data.
+  static Result<std::unique_ptr<RingDoor>> open(int epoll);
+
+  /// What the hello on this link says.
+  std::string offer(LinkId link);
+  /// Its answer came another way, or the link is gone. False: nothing was offered, or it was taken up.
+  bool withdraw(LinkId link);
+  bool has_offers() const { return !tokens_.empty(); }
+  std::size_t offers() const { return tokens_.size(); }
+
+  /// Links whose offer was taken up by now. kResourceExhausted: no descriptor is left to let anybody in.
+  Result<std::vector<std::unique_ptr<RingLink>>> let_in();
+  /// Links whose offer is open.
+  std::vector<LinkId> waiting() const;
+
+  /// Takes up an offer: the other side. Any error means that it can't.
+  static Result<std::unique_ptr<RingLink>> enter(std::string_view offer, LinkId link);
+
+ private:
+  struct Visitor {
+    process::Fd socket;
+    Clock::time_point until;
+  };
+  RingDoor(int epoll, std::string name, process::Fd listener)
+      : epoll_(epoll), name_(std::move(name)), listener_(std::move(listener)) {}
+  Result<void> accept_all();
+  /// What has come of a visitor. kUnavailable: nothing yet.
+  Result<std::unique_ptr<RingLink>> admit(Visitor& visitor);
+
+  int epoll_;  // owned by the wire
+  std::string name_;
+  process::Fd listener_;
+  std::list<Visitor> visitors_;                      // connected, and haven't named a token; the oldest first
+  std::unordered_map<std::string, LinkId> tokens_;   // of open offers
+  std::unordered_map<LinkId, std::string> offered_;  // the same by link
+};
+
+}  // namespace tfd::transport

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/ring_link.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tfd::transport {
+namespace {
+
+constexpr std::size_t kSizeBytes = 4, kPadding = 8;
+constexpr std::uint32_t kPieceBit = std::uint32_t{1} << 31;
+constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that who waits for room gets it
+
+std::size_t padded(std::size_t size) { return (kSizeBytes + size + kPadding - 1) / kPadding * kPadding; }
+
+std::span<const std::byte> bytes_of(const Parcel& parcel) {
+  return parcel.keep ? parcel.piece : std::as_bytes(std::span(parcel.bytes));
+}
+
+}  // namespace
+
+bool RingLink::send(Parcel parcel) {
+  if (padded(bytes_of(parcel).size()) > kMostRecord) return false;
+  if (unsent_.empty()) {
+    const Result<bool> sent = put(parcel);
+    if (!sent || *sent) return sent.has_value();
+  }
+  unsent_.push_back(std::move(parcel));
+  return true;
+}
+
+bool RingLink::flush() {
+  while (!unsent_.empty()) {
+    const Result<bool> sent = put(unsent_.front());
+    if (!sent || !*sent) return sent.has_value();
+    unsent_.pop_front();
+  }
+  return true;
+}
+
+Result<bool> RingLink::put(const Parcel& parcel) {
+  const std::span<const std::byte> bytes = bytes_of(parcel);
+  const std::span<std::byte> room = TFD_TRY(rings_.room());
+  if (room.size() < padded(bytes.size())) return false;
+  const std::uint32_t size = static_cast<std::uint32_t>(bytes.size()) | (parcel.keep ? kPieceBit : 0);
+  std::memcpy(room.data(), &size, kSizeBytes);
+  if (!bytes.empty()) std::memcpy(room.data() + kSizeBytes, bytes.data(), bytes.size());
+  if (rings_.publish(padded(bytes.size()))) ring_bell();
+  return true;
+}
+
+Result<std::optional<RingLink::Record>> RingLink::next() {
+  const std::span<const std::byte> arrived = TFD_TRY(rings_.arrived());
+  if (arrived.empty()) return std::nullopt;
+  if (arrived.size() < kSizeBytes) return fail(Code::kInvalidArgument, "half a record in shared memory");
+  std::uint32_t head = 0;
+  std::memcpy(&head, arrived.data(), kSizeBytes);
+  const std::size_t size = head & ~kPieceBit;
+  if (size > kMostRecord || padded(size) > arrived.size())
+    return fail(Code::kInvalidArgument, "a record of {} bytes in shared memory, where {} are", size,
+                arrived.size() - kSizeBytes);
+  reading_ = padded(size);
+  const std::span<const std::byte> bytes = arrived.subspan(kSizeBytes, size);
+  if ((head & kPieceBit) != 0) return Record{bytes, true};
+  copy_.assign(bytes.begin(), bytes.end());
+  return Record{copy_, false};
+}
+
+void RingLink::done() {
+  if (rings_.consume(std::exchange(reading_, 0))) ring_bell();
+}
+
+void RingLink::answer_bell() {
+  std::array<char, 64> bells;
+  const ssize_t got = ::recv(bell_.get(), bells.data(), bells.size(), MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) has_ended_ = true;
+  rings_.wake_up();
+}
+
+bool RingLink::prepare_to_sleep() {
+  if (has_ended_) return false;
+  const std::size_t room = unsent_.empty() ? 0 : padded(bytes_of(unsent_.front()).size());
+  if (rings_.prepare_to_sleep(true, room)) return true;
+  rings_.wake_up();
+  return false;
+}
+
+void RingLink::ring_bell() const {
+  const char bell = 1;
+  (void)!::send(bell_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,62 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// One connection through rings in shared memory: messages of the wire as records, in order. A record is its size (u32,
+// the highest bit set for a piece of a buffer) and its bytes, padded to 8. Thread rule: lives on the I/O thread.
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tfd/process/fd.hpp"
+#include "tfd/process/shared_rings.hpp"
+#include "wire.hpp"
+
+namespace tfd::transport {
+
+class RingLink {
+ public:
+  /// Bytes of a ring: with less of it large tensors move slower, with more they leave the caches.
+  static constexpr std::size_t kRingBytes = std::size_t{1} << 20;
+
+  /// `bell`: a connected Unix socket, which wakes the other side, and tells when its process ends.
+  RingLink(LinkId id, process::Fd bell, process::SharedRings rings)
+      : id_(id), bell_(std::move(bell)), rings_(std::move(rings)) {}
+  LinkId id() const { return id_; }
+  int fd() const { return bell_.get(); }
+
+  /// Sends now, or keeps it until there is room. False: the other side breaks the rules.
+  bool send(Parcel parcel);
+  /// Sends what waits for room; false as send().
+  bool flush();
+  bool has_unsent() const { return !unsent_.empty(); }
+
+  struct Record {
+    std::span<const std::byte> bytes;
+    bool is_piece = false;  // `bytes` lie in the ring, where the other side can change them; others are copied out
+  };
+  /// The next one, valid until done(); none: there is none now. kInvalidArgument: what is there is none.
+  Result<std::optional<Record>> next();
+  /// Gives back the room of the record that next() returned.
+  void done();
+
+  /// Called when the bell can be read: notes that the other process has ended.
+  void answer_bell();
+  bool has_ended() const { return has_ended_; }
+  /// False: there is something to do by now. Otherwise the bell rings when there is.
+  bool prepare_to_sleep();
+
+ private:
+  Result<bool> put(const Parcel& parcel);
+  void ring_bell() const;
+
+  LinkId id_;
+  process::Fd bell_;
+  process::SharedRings rings_;
+  std::deque<Parcel> unsent_;
+  std::vector<std::byte> copy_;  // of the record that is being read
+  std::size_t reading_ = 0;      // bytes of it in the ring
+  bool has_ended_ = false;
+};
+
+}  // namespace tfd::transport

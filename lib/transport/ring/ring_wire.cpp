@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/ring_wire.hpp"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "tfd/transport/endpoint.hpp"
+
+namespace tfd::transport {
+namespace {
+
+constexpr std::size_t kMostRings = 512;  // 2 MiB each
+constexpr int kTurnsUnseen = 16;         // of a busy thread, until it looks for bells
+constexpr Duration kLinger = std::chrono::milliseconds(250);
+
+/// Not all descriptors: there are peers on other hosts, too.
+std::size_t most_rings() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return std::min<std::size_t>(kMostRings, limit.rlim_cur / 4);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RingWire>> RingWire::make(std::unique_ptr<ZmqWire> beyond, bool only) {
+  process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail_errno(errno, "cannot watch sockets");
+  return std::unique_ptr<RingWire>(new RingWire(std::move(beyond), only, std::move(epoll)));
+}
+
+RingWire::RingWire(std::unique_ptr<ZmqWire> beyond, bool only, process::Fd epoll)
+    : beyond_(std::move(beyond)), only_(only), epoll_(std::move(epoll)), most_rings_(most_rings()) {
+  beyond_->also_watch(epoll_.get());
+}
+
+RingWire::RingPtr RingWire::find(LinkId link) const {
+  if (rings_.empty()) return nullptr;
+  const auto found = rings_.find(link);
+  return found == rings_.end() ? nullptr : found->second;
+}
+
+void RingWire::add(std::unique_ptr<RingLink> link) {
+  epoll_event event{EPOLLIN, {.u64 = static_cast<std::uint64_t>(link->id())}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link->fd(), &event);
+  const auto ring = std::make_shared<Ring>();
+  ring->link = std::move(link);
+  rings_[ring->link->id()] = ring;
+  heat(ring);
+}
+
+void RingWire::drop(LinkId link) {
+  if (door_) door_->withdraw(link);
+  const RingPtr ring = find(link);
+  if (!ring) return;
+  ring->is_gone = true;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, ring->link->fd(), nullptr);
+  std::erase(hot_, ring);
+  rings_.erase(link);
+}
+
+void RingWire::heat(const RingPtr& ring) {
+  if (std::exchange(ring->is_hot, true)) return;
+  hot_.push_back(ring);
+}
+
+void RingWire::disconnect(LinkId link) {
+  drop(link);
+  beyond_->disconnect(link);
+}
+
+bool RingWire::send(LinkId link, Parcel parcel) {
+  const RingPtr ring = find(link);
+  if (!ring) return beyond_->send(link, std::move(parcel));
+  if (!ring->link->send(std::move(parcel))) {
+    drop(link);
+    return false;
+  }
+  if (ring->link->has_unsent()) heat(ring);
+  return true;
+}
+
+std::string RingWire::offer(LinkId link) {
+  if (!offers_ || rings_.size() + (door_ ? door_->offers() : 0) >= most_rings_) return {};
+  if (!door_) {
+    Result<std::unique_ptr<RingDoor>> door = RingDoor::open(epoll_.get());
+    if (!(offers_ = door.has_value())) return {};
+    door_ = std::move(*door);
+  }
+  return door_->offer(link);
+}
+
+void RingWire::take_up(LinkId link, std::string_view offer) {
+  if (rings_.size() >= most_rings_ || find(link)) return;
+  if (Result<std::unique_ptr<RingLink>> ring = RingDoor::enter(offer, link)) add(std::move(*ring));
+}
+
+void RingWire::let_in() {
+  if (!door_) return;
+  Result<std::vector<std::unique_ptr<RingLink>>> in = door_->let_in();
+  if (in) {
+    for (std::unique_ptr<RingLink>& link : *in) add(std::move(link));
+    return;
+  }
+  // Who was told of the door waits behind it: they are left, and come again over the network.
+  offers_ = false;
+  const std::vector<LinkId> waiting = door_->waiting();
+  door_.reset();
+  for (const LinkId link : waiting) {
+    beyond_->disconnect(link);
+    sink_->on_closed(link, in.error().message);
+  }
+}
+
+void RingWire::look() {
+  turns_ = 0;
+  std::array<epoll_event, 64> events;
+  bool at_the_door = false;
+  for (int count = 64; count == 64;) {
+    count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t whose = events[static_cast<std::size_t>(i)].data.u64;
+      const RingPtr ring = find(static_cast<LinkId>(whose));
+      if (whose == 0) at_the_door = true;
+      if (!ring) continue;
+      ring->link->answer_bell();
+      heat(ring);
+    }
+    if (at_the_door) break;  // it is readable until it was looked at
+  }
+  if (at_the_door) let_in();
+}
+
+int RingWire::receive_from(Ring& ring, int most) {
+  const LinkId id = ring.link->id();
+  for (int got = 0; got < most; ++got) {
+    const Result<std::optional<RingLink::Record>> record = ring.link->next();
+    if (!record) {
+      end(ring, record.error().message);
+      return got;
+    }
+    if (!*record) {
+      if (ring.link->has_ended()) end(ring, std::string(kConnectionReset));
+      return got;
+    }
+    if ((*record)->is_piece)
+      sink_->on_piece(id, (*record)->bytes);
+    else
+      sink_->on_message(id, (*record)->bytes);
+    if (ring.is_gone) return got;
+    ring.link->done();
+  }
+  return most;
+}
+
+void RingWire::end(Ring& ring, const std::string& reason) {
+  const LinkId id = ring.link->id();
+  disconnect(id);
+  sink_->on_closed(id, reason);
+}
+
+bool RingWire::receive(Wire::Sink& sink, int most) {
+  sink_ = &sink;
+  if (beyond_->watched_is_ready() || ++turns_ >= kTurnsUnseen) look();
+  bool more = false;
+  for (std::size_t i = 0; i < hot_.size(); ++i) {  // which may get shorter
+    const RingPtr ring = hot_[i];
+    if (!ring->link->flush())
+      end(*ring, "positions of shared memory that can't be");
+    else if (receive_from(*ring, most) == most)
+      more = true;
+  }
+  if (beyond_->receive(*this, most)) more = true;
+  sink_ = nullptr;
+  return more;
+}
+
+void RingWire::on_message(LinkId link, std::span<const std::byte> bytes) {
+  // The answer came over the network.
+  if (door_ && door_->has_offers() && door_->withdraw(link) && only_)
+    return sink_->on_refused(link, "isn't on this host, or is another user's, and TFD_TRANSPORT says ring", true);
+  sink_->on_message(link, bytes);
+}
+
+// What the other process had written before is there to be read.
+void RingWire::on_closed(LinkId link, const std::string& reason) {
+  if (const RingPtr ring = find(link)) {
+    look();
+    for (std::size_t left = RingLink::kRingBytes; left > 0 && !ring->is_gone;) {
+      const int got = receive_from(*ring, 1);
+      if (got == 0) break;
+      left -= std::min<std::size_t>(left, 8);  // a record takes as much at least
+    }
+    if (ring->is_gone) return;
+  }
+  drop(link);
+  sink_->on_closed(link, reason);
+}
+
+void RingWire::on_refused(LinkId link, const std::string& reason, bool certain) {
+  drop(link);
+  sink_->on_refused(link, reason, certain);
+}
+
+void RingWire::wait(Clock::time_point until) {
+  bool is_idle = true;
+  std::erase_if(hot_, [&](const RingPtr& ring) {
+    ring->is_hot = !ring->link->prepare_to_sleep();
+    if (ring->is_hot) is_idle = false;
+    return !ring->is_hot;
+  });
+  if (is_idle) beyond_->wait(until);
+}
+
+void RingWire::close() {
+  if (!epoll_) return;
+  const Clock::time_point end = Clock::now() + kLinger;
+  for (const auto& [id, ring] : rings_) {
+    RingLink& link = *ring->link;
+    while (link.flush() && link.has_unsent() && !link.has_ended() && Clock::now() < end) {
+      if (!link.prepare_to_sleep()) continue;
+      pollfd bell{link.fd(), POLLIN, 0};
+      poll_until(&bell, 1, end);
+      link.answer_bell();
+    }
+  }
+  hot_.clear();
+  rings_.clear();
+  door_.reset();
+  beyond_->close();
+  epoll_.reset();
+}
+
+}  // namespace tfd::transport

@@ -1,0 +1,75 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links of another wire, whose bytes go through shared memory where both processes are this host's and this user's: the
+// hello offers it, and who takes it up sends everything from its welcome on that way. The other wire's connection stays
+// where it is, and its end, like the end of the other process, is the link's. Thread rule: see Wire.
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ring/ring_door.hpp"
+#include "ring/ring_link.hpp"
+#include "tfd/process/fd.hpp"
+#include "wire.hpp"
+#include "zmq/zmq_wire.hpp"
+
+namespace tfd::transport {
+
+class RingWire final : public Wire, private Wire::Sink {
+ public:
+  /// `only`: peers that don't take up the offer are refused. kSystem.
+  static Result<std::unique_ptr<RingWire>> make(std::unique_ptr<ZmqWire> beyond, bool only);
+  ~RingWire() override { close(); }
+
+  std::string address() const override { return beyond_->address(); }
+  LinkId connect(const std::string& address) override { return beyond_->connect(address); }
+  void disconnect(LinkId link) override;
+  bool send(LinkId link, Parcel parcel) override;
+  void has_greeted(LinkId link) override { beyond_->has_greeted(link); }
+  std::string offer(LinkId link) override;
+  void take_up(LinkId link, std::string_view offer) override;
+  bool receive(Wire::Sink& sink, int most) override;
+  void wait(Clock::time_point until) override;
+  void close() override;
+
+ private:
+  struct Ring {
+    std::unique_ptr<RingLink> link;
+    bool is_hot = false;   // looked at without being woken
+    bool is_gone = false;  // dropped, perhaps while one of its messages is being handled
+  };
+  using RingPtr = std::shared_ptr<Ring>;  // with a loop over hot ones
+
+  RingWire(std::unique_ptr<ZmqWire> beyond, bool only, process::Fd epoll);
+  RingPtr find(LinkId link) const;
+  void add(std::unique_ptr<RingLink> link);
+  void drop(LinkId link);
+  void heat(const RingPtr& ring);
+  void look();
+  void let_in();
+  /// Hands over at most `most` messages of a ring, and how many it were.
+  int receive_from(Ring& ring, int most);
+  void end(Ring& ring, const std::string& reason);
+
+  // What comes over the other wire.
+  void on_message(LinkId link, std::span<const std::byte> bytes) override;
+  void on_piece(LinkId link, std::span<const std::byte> bytes) override { sink_->on_piece(link, bytes); }
+  void on_closed(LinkId link, const std::string& reason) override;
+  void on_refused(LinkId link, const std::string& reason, bool certain) override;
+  void on_stands(LinkId link) override { sink_->on_stands(link); }
+
+  std::unique_ptr<ZmqWire> beyond_;
+  bool only_;
+  process::Fd epoll_;               // of bells and of the door
+  std::unique_ptr<RingDoor> door_;  // once something was offered
+  bool offers_ = true;              // false: no descriptors are left for it
+  std::size_t most_rings_;
+  std::unordered_map<LinkId, RingPtr> rings_;
+  std::vector<RingPtr> hot_;
+  Wire::Sink* sink_ = nullptr;  // of the receive() that runs
+  int turns_ = 0;         // since look()
+};
+
+}  // namespace tfd::transport

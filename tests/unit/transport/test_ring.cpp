@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shared memory between endpoints: who gets it, that it is used, and what a hostile other side can't do with it.
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <fstream>
+
+#include "frame.hpp"
+#include "processes.hpp"
+#include "ring/ring_door.hpp"
+#include "ring/ring_link.hpp"
+#include "tfd/process/local_socket.hpp"
+
+namespace tfd::transport {
+namespace {
+
+using process::SharedRings;
+
+/// How many rings this process maps: twice as many as connections, where both ends are its own.
+int mapped_rings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:tfd-ring") != std::string::npos && line.find(" 00000000 ") != std::string::npos) ++count;
+  return count;
+}
+
+struct Pair {
+  std::unique_ptr<Endpoint> server, client;
+  PeerId peer{};
+  explicit Pair(EndpointOptions serving, EndpointOptions asking) {
+    serving.name = "ps:0";
+    serving.bind = "127.0.0.1:0";
+    serving.handler = echo;
+    asking.name = "coordinator";
+    server = std::move(*make_zmq_endpoint(std::move(serving)));
+    client = std::move(*make_zmq_endpoint(std::move(asking)));
+    peer = client->add_peer("ps:0", server->address());
+  }
+};
+
+EndpointOptions options_with(Transport transport, const Key& key = {}) {
+  EndpointOptions options;
+  options.transport = transport;
+  options.key = key;
+  return options;
+}
+
+/// A link, and the other side of its memory in the hands of the test.
+struct Hostile {
+  Hostile() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
+    const process::Fd memory = SharedRings::make_memory(RingLink::kRingBytes).value();
+    link =
+        std::make_unique<RingLink>(LinkId{1}, process::Fd(ends[0]),
+                                   SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kTaker).value());
+    bell = process::Fd(ends[1]);
+    rings = std::make_unique<SharedRings>(
+        SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kMaker).value());
+  }
+  void write(std::string_view bytes) {
+    std::memcpy(rings->room().value().data(), bytes.data(), bytes.size());
+    rings->publish(bytes.size());
+  }
+  std::unique_ptr<RingLink> link;
+  process::Fd bell;
+  std::unique_ptr<SharedRings> rings;
+};
+
+std::string record(std::uint32_t head, std::string_view bytes, std::size_t padding = 0) {
+  std::string out;
+  put<std::uint32_t>(out, head);
+  return out.append(bytes).append(padding, '\0');
+}
+
+}  // namespace
+
+TEST_CASE("ring: two processes of a host share memory, with a key too, and tensors of any size arrive whole") {
+  Key key;
+  SUBCASE("without a key") {}
+  SUBCASE("with one") { key = make_curve_key().value(); }
+  const Pair both(options_with(Transport::kAuto, key), options_with(Transport::kAuto, key));
+  for (const std::int64_t size : {0, 1, 5000, 70'000, 1'000'000}) {
+    const tensor::Tensor value = ramp(size);
+    const Result<Message> answer = both.client->call(both.peer, {1, "x", {value, value}}, soon());
+    REQUIRE_MESSAGE(answer.has_value(), (answer ? "" : answer.error().message));
+    CHECK(tensor::same_bytes(answer->tensors.at(1), value));
+  }
+  CHECK(mapped_rings() == 2);
+}
+
+TEST_CASE("ring: where one side says tcp all goes over the network, and who says ring refuses that") {
+  const auto tcp = options_with(Transport::kTcp), any = options_with(Transport::kAuto);
+  SUBCASE("the server") {
+    const Pair both(tcp, any);
+    CHECK(both.client->call(both.peer, text_message("x"), soon())->meta == "x");
+    CHECK(mapped_rings() == 0);
+  }
+  SUBCASE("the client") {
+    const Pair both(any, tcp);
+    CHECK(both.client->call(both.peer, text_message("x"), soon())->meta == "x");
+    CHECK(mapped_rings() == 0);
+  }
+  SUBCASE("who says ring") {
+    const Pair both(tcp, options_with(Transport::kRing));
+    const Result<Message> answer = both.client->call(both.peer, text_message("x"), soon());
+    CHECK(answer.error().code == Code::kPermissionDenied);
+    CHECK(answer.error().message == "ps:0 isn't on this host, or is another user's, and TFD_TRANSPORT says ring");
+  }
+}
+
+TEST_CASE("ring: what a transport is called") {
+  CHECK(parse_transport("") == Transport::kAuto);
+  CHECK(parse_transport("auto") == Transport::kAuto);
+  CHECK(parse_transport("tcp") == Transport::kTcp);
+  CHECK(parse_transport("ring") == Transport::kRing);
+  CHECK(parse_transport("shm").error().message == "'shm' is no transport: auto, tcp and ring are");
+}
+
+TEST_CASE("ring: who enters needs the token, and hands over memory as it has to be") {
+  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  auto door = RingDoor::open(epoll.get()).value();
+  const std::string offer = door->offer(LinkId{7});
+  const std::string name = "tfd-ring-" + offer.substr(0, 32), token = offer.substr(32);
+  const auto enter_with = [&](std::string_view said, int descriptor) {
+    const process::Fd socket = process::connect_locally(name).value();
+    REQUIRE(process::send_with_descriptor(socket.get(), as_bytes(said), descriptor).has_value());
+    return door->let_in().value().size();
+  };
+  const process::Fd memory = SharedRings::make_memory(RingLink::kRingBytes).value();
+  SUBCASE("all is as it has to be") {
+    CHECK(enter_with(token, memory.get()) == 1);
+    CHECK(!door->has_offers());
+    CHECK(enter_with(token, memory.get()) == 0);  // once
+  }
+  SUBCASE("another token") { CHECK(enter_with(std::string(32, '0'), memory.get()) == 0); }
+  SUBCASE("a part of it") { CHECK(enter_with(token.substr(1), memory.get()) == 0); }
+  SUBCASE("something else than memory") { CHECK(enter_with(token, epoll.get()) == 0); }
+  SUBCASE("memory that could be cut off") {
+    const process::Fd loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    REQUIRE(::ftruncate(loose.get(), ::lseek(memory.get(), 0, SEEK_END)) == 0);
+    CHECK(enter_with(token, loose.get()) == 0);
+  }
+  SUBCASE("sealed memory of another size") {
+    CHECK(enter_with(token, SharedRings::make_memory(2 * RingLink::kRingBytes).value().get()) == 0);
+  }
+  SUBCASE("an offer that was withdrawn") {
+    CHECK(door->withdraw(LinkId{7}));
+    CHECK(enter_with(token, memory.get()) == 0);
+  }
+  SUBCASE("who says nothing and goes") {
+    process::connect_locally(name).value().reset();
+    CHECK(door->let_in().value().empty());
+    pollfd quiet{epoll.get(), POLLIN, 0};
+    CHECK(::poll(&quiet, 1, 0) == 0);
+  }
+}
+
+TEST_CASE("ring: an offer that nobody can take up is no link") {
+  CHECK(RingDoor::enter("", LinkId{1}).error().code == Code::kInvalidArgument);
+  CHECK(RingDoor::enter(std::string(64, '0'), LinkId{1}).error().code == Code::kUnavailable);
+}
+
+TEST_CASE("ring: records that can't be are errors, and those before them are read") {
+  Hostile other;
+  other.write(record(3, "abc", 1));
+  const auto first = other.link->next().value();
+  REQUIRE(first);
+  CHECK(as_text(first->bytes) == "abc");
+  other.link->done();
+  SUBCASE("longer than what is there") { other.write(record(100, "abc", 1)); }
+  SUBCASE("longer than any") { other.write(record(0x7fffffff, std::string(4096, 'x'))); }
+  SUBCASE("not even a size") { other.write("xy"); }
+  CHECK(other.link->next().error().code == Code::kInvalidArgument);
+}
+
+TEST_CASE("ring: positions that can't be are errors, for who reads and for who writes") {
+  Hostile other;
+  SUBCASE("more written than a ring holds") {
+    other.rings->publish(RingLink::kRingBytes + 8);
+    CHECK(other.link->next().error().message == "positions of shared memory that can't be");
+  }
+  SUBCASE("more read than was written") {
+    other.rings->consume(8);
+    CHECK(!other.link->send({"x", nullptr, {}}));
+  }
+}
+
+TEST_CASE("ring: a message is copied before it is looked at, a piece of a buffer isn't") {
+  Hostile other;
+  other.write(record(3, "abc", 1));
+  std::byte* const start = other.rings->room().value().data() - 8;
+  const auto message = other.link->next().value();
+  start[4] = std::byte{'X'};
+  CHECK(as_text(message->bytes) == "abc");
+  CHECK(!message->is_piece);
+  other.link->done();
+  other.write(record(0x80000003, "abc", 1));
+  const auto piece = other.link->next().value();
+  start[8 + 4] = std::byte{'X'};
+  CHECK(as_text(piece->bytes) == "Xbc");
+  CHECK(piece->is_piece);
+}
+
+TEST_CASE("ring: what has no room waits for it, in order, and the bell rings when there is") {
+  Hostile other;
+  const auto large = std::make_shared<std::string>(300'000, 'p');
+  for (int i = 0; i < 6; ++i) REQUIRE(other.link->send({{}, large, as_bytes(*large)}));
+  REQUIRE(other.link->send({"end", nullptr, {}}));
+  CHECK(other.link->has_unsent());
+  CHECK(other.link->prepare_to_sleep());
+  std::size_t got = 0;
+  int bells = 0;
+  while (got < 6 * 300'008) {
+    const std::size_t there = other.rings->arrived().value().size();
+    REQUIRE(there > 0);
+    got += 300'008;
+    if (!other.rings->consume(300'008)) continue;
+    ++bells;
+    other.link->answer_bell();
+    REQUIRE(other.link->flush());
+    if (other.link->has_unsent()) CHECK(other.link->prepare_to_sleep());
+  }
+  CHECK(bells > 0);
+  CHECK(!other.link->has_unsent());
+  CHECK(as_text(other.rings->arrived().value().subspan(4, 3)) == "end");
+}
+
+TEST_CASE("ring: what was written before its process ended is read, then it has ended") {
+  Hostile other;
+  other.write(record(3, "abc", 1));
+  other.bell.reset();
+  other.link->answer_bell();
+  CHECK(other.link->has_ended());
+  CHECK(!other.link->prepare_to_sleep());
+  CHECK(other.link->next().value().has_value());
+}
+
+}  // namespace tfd::transport
