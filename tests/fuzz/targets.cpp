@@ -27,6 +27,7 @@ constexpr Target kTargets[] = {
     {"assemblies", assemblies},
     {"task_messages", task_messages},
     {"collectives", collectives},
+    {"rings", rings},
     {"csv", csv},
     {"jsonl", jsonl},
     {"tfrecord", tfrecord},

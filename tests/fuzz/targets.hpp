@@ -39,6 +39,7 @@ void frames(std::string_view bytes);
 void assemblies(std::string_view bytes);
 void task_messages(std::string_view bytes);
 void collectives(std::string_view bytes);
+void rings(std::string_view bytes);
 void csv(std::string_view bytes);
 void jsonl(std::string_view bytes);
 void tfrecord(std::string_view bytes);
