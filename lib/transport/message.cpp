@@ -17,6 +17,17 @@ constexpr auto kLastDType = static_cast<std::uint8_t>(tensor::DType::kF64);
 
 }  // namespace
 
+bool leaves_whole(const Message& message) {
+  std::size_t tensors = 0;
+  std::size_t table = 0;
+  for (const tensor::Tensor& tensor : message.tensors) {
+    if (tensor.byte_size() > kInlineTensor) return false;
+    tensors += tensor.byte_size();
+    table += 2 + 8 * tensor.shape().size();
+  }
+  return message.meta.size() + table <= kInlineEnvelope && tensors <= kInlineAll;
+}
+
 std::size_t EncodedMessage::bytes() const {
   std::size_t sum = head.size();
   for (const Block& block : blocks) sum += block.bytes.size();

@@ -23,16 +23,16 @@ goes_on_after() { # SIGNAL EPOCHS
 
 @test "fault: of data that are handed out each element is seen once in an epoch, whichever workers are killed in it" {
   serve --jobs worker=3,ps=1
-  seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 6, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
+  seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 20, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
   coordinate program.json --cluster spec.json
   for at in 300 1201 2501; do
     event ".event == \"step\" and .step >= $at"
     kill -KILL "$(task_pid "worker:$((at % 3))")"
     event '.event == "worker" and .state == "lost"'
   done
-  event '.event == "end" and .reason == "done" and .step == 6000'
+  event '.event == "end" and .reason == "done" and .step == 20000'
   coordinator_ends 0
-  [ "$(seen_in ck/step-00006000.safetensors)" = 6 ]
+  [ "$(seen_in ck/step-00020000.safetensors)" = 20 ]
 }
 
 @test "fault: a training that continues goes on with the elements that nobody has seen" { goes_on_after TERM 8; }

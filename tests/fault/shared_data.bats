@@ -25,6 +25,7 @@ saw_each() { # STEPS TIMES
 
 @test "fault: workers see each element once in an epoch, however many of them are killed in it" {
   [ -n "${TFD_SANITIZED:-}" ] || EPOCHS=60 # until the last one is killed, on a busy machine
+  export TFD_TRANSPORT=tcp                 # which takes longer
   seeing_program '{"shuffle": {"buffer": 300}}, {"prefetch": 2}' "$(train_for $EPOCHS)"
   cluster_of 4 2
   worker worker:3 program.json

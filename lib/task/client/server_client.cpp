@@ -15,10 +15,18 @@ void ServerClient::read_rows(const NamedTensors& rows, Deadline deadline, Callba
                      of_count(rows.size(), std::move(done)));
 }
 
+transport::Message ServerClient::update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
+                                                std::uint64_t client, bool is_alone) const {
+  return encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone});
+}
+
+void ServerClient::update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done) {
+  endpoint().request(peer(), std::move(message), deadline, decoded(std::move(done), decode_update_answer));
+}
+
 void ServerClient::update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
                           Callback<UpdateAnswer> done, std::uint64_t client, bool is_alone) {
-  endpoint().request(peer(), encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone}), deadline,
-                     decoded(std::move(done), decode_update_answer));
+  update(update_message(sequence, updates, client, is_alone), deadline, std::move(done));
 }
 
 void ServerClient::find_due(const std::vector<std::string>& variables, Deadline deadline,

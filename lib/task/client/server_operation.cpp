@@ -49,12 +49,33 @@ std::vector<std::string> ParameterServers::Operation::missing() const {
 }
 
 void ParameterServers::Operation::answered(Part& part, std::optional<Error>& error) {
-  const MutexLock lock(mutex_);
-  part.state = PartState::kAnswered;
-  if (error && error->task.empty()) error->task = part.name;
-  if (error && !first_failure_) first_failure_ = error;
-  part.error = std::move(error);
-  done_.notify_all();
+  std::function<void()> finished;
+  {
+    const MutexLock lock(mutex_);
+    part.state = PartState::kAnswered;
+    if (error && error->task.empty()) error->task = part.name;
+    if (error && !first_failure_) first_failure_ = error;
+    part.error = std::move(error);
+    finished = take_finished();
+    done_.notify_all();
+  }
+  if (finished) finished();
+}
+
+void ParameterServers::Operation::then(std::function<void(Result<void>)> finished) {
+  std::function<void()> now;
+  {
+    const MutexLock lock(mutex_);
+    finished_ = std::move(finished);
+    now = take_finished();
+  }
+  if (now) now();
+}
+
+std::function<void()> ParameterServers::Operation::take_finished() {
+  if (!finished_ || has(PartState::kAsked)) return {};
+  Result<void> result = first_failure_ ? Result<void>(fail(*first_failure_)) : Result<void>();
+  return [finished = std::exchange(finished_, {}), result = std::move(result)] { finished(result); };
 }
 
 void ParameterServers::Rejoin::look(const transport::PeerEvent& event) {

@@ -46,6 +46,9 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
   /// Takes the failures; start() asks those servers again.
   std::vector<Failure> take_failures();
 
+  /// Calls `finished` when all have answered, on the I/O thread, or now; with the first failure, if there is one.
+  void then(std::function<void(Result<void>)> finished);
+
   std::vector<std::string> missing() const override;
 
  private:
@@ -63,11 +66,14 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
   }
 
   void answered(Part& part, std::optional<Error>& error);
+  /// Takes what is to be called now, with its argument.
+  std::function<void()> take_finished() TFD_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::condition_variable_any done_;
   std::vector<Part> parts_ TFD_GUARDED_BY(mutex_);  // complete before the first start()
   std::optional<Error> first_failure_ TFD_GUARDED_BY(mutex_);
+  std::function<void(Result<void>)> finished_ TFD_GUARDED_BY(mutex_);
 };
 
 /// Waits for disconnected parameter servers whose processes aren't known to have ended.

@@ -47,6 +47,44 @@ Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<
   });
 }
 
+Result<std::optional<ParameterServers::PendingUpdate>> ParameterServers::start_update(
+    std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline) {
+  if (policy_.on_cut) return std::nullopt;
+  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  std::vector<std::size_t> to = with_parts(parts);
+  if (to.empty()) to = all();
+  const bool is_alone = std::ranges::count_if(parts, has_gradients) <= 1;
+  PendingUpdate pending;
+  pending.servers_ = this;
+  pending.operation_ = std::make_shared<Operation>();
+  for (const std::size_t i : to) {
+    transport::Message message = tasks_[i].update_message(sequence, parts[i], 0, is_alone);
+    if (!transport::leaves_whole(message)) return std::nullopt;
+    pending.operation_->add(i, tasks_[i].name(),
+                            [message = std::move(message), deadline](ServerClient& task, const Operation::Done& done) {
+                              task.update(message, deadline, [done](const Result<UpdateAnswer>& answer) {
+                                if (!answer) return done(answer.error());
+                                if (!answer->is_busy && !answer->is_due) return done(std::nullopt);
+                                done(Error{Code::kInternal, "an update is due where nothing is accumulated", {}});
+                              });
+                            });
+  }
+  pending.operation_->start(tasks_);
+  return pending;
+}
+
+Result<void> ParameterServers::PendingUpdate::wait(const std::stop_token& stop) {
+  return servers_->finish(operation_, stop).map_error([](Error error) {
+    return std::move(error).within("updating variables");
+  });
+}
+
+void ParameterServers::PendingUpdate::then(std::function<void(Result<void>)> done) {
+  operation_->then([done = std::move(done)](Result<void> updated) {
+    done(std::move(updated).map_error([](Error error) { return std::move(error).within("updating variables"); }));
+  });
+}
+
 Result<void> ParameterServers::update_next(const std::vector<variable::Update>& updates, Deadline deadline) {
   return update(next_sequence_++, updates, deadline, {}, endpoint_.incarnation());
 }

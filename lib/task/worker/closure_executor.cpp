@@ -96,6 +96,8 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
   variables_->set_epoch(load.epoch);
   own_ = std::move(own);
   own_updates_ = 0;
+  const auto& rules = program_->program().rules;
+  accumulates_ = rules && rules->steps_per_update() > 1;
   epoch_ = load.epoch;
   activity_.set_program(load.path);
   return {};
@@ -227,19 +229,24 @@ Result<std::vector<tensor::Tensor>> ClosureExecutor::look_up(const std::vector<s
 // Applies updates on parameter servers first, since these may fail and be retried elsewhere; the worker's own variables
 // are updated only by closures that it finished. For a skipped step, parameter servers still get its sequence number,
 // so that they needn't remember a gap.
-Result<void> ClosureExecutor::apply_updates(const step::FunctionCall& call, std::vector<variable::Update> updates,
-                                            bool is_skipped) {
+Result<std::optional<ParameterServers::PendingUpdate>> ClosureExecutor::apply_updates(
+    const step::FunctionCall& call, std::vector<variable::Update> updates, bool is_skipped) {
   const auto own = std::stable_partition(updates.begin(), updates.end(),
                                          [this](const variable::Update& update) { return !is_own(update.variable); });
   const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
   updates.erase(own, updates.end());
-  if (!updates.empty() || is_skipped)
-    TFD_TRY(variables_->update(call.sequence, updates, Deadline::after(kPsTimeout), stop_));
+  if (!updates.empty() || is_skipped) {
+    const Deadline deadline = Deadline::after(kPsTimeout);
+    if (mine.empty() && !accumulates_)
+      if (auto pending = TFD_TRY(variables_->start_update(call.sequence, updates, deadline))) return pending;
+    TFD_TRY(variables_->update(call.sequence, updates, deadline, stop_));
+  }
   if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
-  return {};
+  return std::nullopt;
 }
 
-Result<ClosureOutcome> ClosureExecutor::run(const step::FunctionCall& call, const std::stop_token& stop) {
+Result<ClosureExecutor::Run> ClosureExecutor::run(const step::FunctionCall& call, const std::stop_token& stop,
+                                                  const std::function<bool()>& has_next) {
   stop_ = stop;
   activity_.begin(call.function);
   const step::CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
@@ -254,18 +261,25 @@ Result<ClosureOutcome> ClosureExecutor::run(const step::FunctionCall& call, cons
   auto names = TFD_TRY(variables_of(*function, call), def.name);
   const step::VariableValues variables = TFD_TRY(read_variables(std::move(names), take), def.name);
   step::StepResult step = TFD_TRY(steps_->run(*function, call, std::move(shares), variables));
-  ClosureOutcome outcome;
+  Run out;
+  ClosureOutcome& outcome = out.outcome;
   outcome.metrics = std::move(step.metrics);
   if (call.replicas == program::Replicas::kOne)
     outcome.results = std::move(step.results.front());
   else
     outcome.results = TFD_TRY(step::stack_results(step.results), def.name);
-  TFD_TRY(apply_updates(call, std::move(step.updates), step.is_skipped), def.name);
-  if (def.returns.empty()) return outcome;
-  step::VariableValues returned = TFD_TRY(read_variables(def.returns, {}), def.name);
-  TFD_TRY(steps_->copies().aggregate(returned), def.name);
-  for (const std::string& name : def.returns) outcome.results.push_back(returned.at(name));
-  return outcome;
+  out.update = TFD_TRY(apply_updates(call, std::move(step.updates), step.is_skipped), def.name);
+  const auto finish_update = [&]() -> Result<void> {
+    return out.update ? std::exchange(out.update, std::nullopt)->wait(stop_) : Result<void>();
+  };
+  if (!def.returns.empty()) {  // asked behind the update, which they see
+    step::VariableValues returned = TFD_TRY(read_variables(def.returns, finish_update), def.name);
+    TFD_TRY(steps_->copies().aggregate(returned), def.name);
+    for (const std::string& name : def.returns) outcome.results.push_back(returned.at(name));
+  } else if (!has_next()) {
+    TFD_TRY(finish_update(), def.name);
+  }
+  return out;
 }
 
 // All parts use one order, wherever and however often they are run: the epoch is the same on all workers.

@@ -35,7 +35,14 @@ class ClosureExecutor {
                                   const std::stop_token& stop);
   /// Answers requests about the program other than kRun. `stop`: nobody waits for the answer any more.
   Result<transport::Message> answer(const transport::Message& request, const std::stop_token& stop);
-  Result<ClosureOutcome> run(const step::FunctionCall& call, const std::stop_token& stop);
+  /// Runs a closure; it may end while its update is still in flight.
+  struct Run {
+    ClosureOutcome outcome;
+    std::optional<ParameterServers::PendingUpdate> update;
+  };
+  /// `has_next`: whether another closure waits; only then the update is left in flight, so that a task that waits for
+  /// its parameter servers says so.
+  Result<Run> run(const step::FunctionCall& call, const std::stop_token& stop, const std::function<bool()>& has_next);
 
   /// After commands were stopped: drops iterators whose map was interrupted, since they would stay ended, so that they
   /// are recreated for the next caller.
@@ -61,7 +68,10 @@ class ClosureExecutor {
   Result<step::VariableValues> read_variables(std::vector<std::string> names,
                                               const std::function<Result<void>()>& meanwhile);
   Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups);
-  Result<void> apply_updates(const step::FunctionCall& call, std::vector<variable::Update> updates, bool is_skipped);
+  /// Applies updates; one that is returned is still in flight.
+  Result<std::optional<ParameterServers::PendingUpdate>> apply_updates(const step::FunctionCall& call,
+                                                                       std::vector<variable::Update> updates,
+                                                                       bool is_skipped);
   Result<std::vector<step::Metric>> evaluate(const Evaluate& evaluate);
   Result<transport::Message> read(const transport::Message& request) const;
   Result<void> assign(const transport::Message& request);
@@ -82,6 +92,7 @@ class ClosureExecutor {
   WorkerOrders orders_;          // for iterators of the program's own datasets created from now on
   variable::VariableStore own_;  // of variables with per_worker
   std::uint64_t own_updates_ = 0;
+  bool accumulates_ = false;  // an optimizer of the program does
 };
 
 }  // namespace tfd::task

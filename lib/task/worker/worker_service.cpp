@@ -17,7 +17,11 @@ void WorkerService::stop() {
     left.swap(jobs_);
   }
   if (thread_.joinable()) thread_.join();
-  executor_.end();  // while the endpoint is still there
+  executor_.end();  // while the endpoint is still there: updates in flight are answered now
+  {
+    MutexLock lock(mutex_);
+    wake_.wait(lock, std::stop_token(), [this]() TFD_REQUIRES(mutex_) { return in_flight_ == 0; });
+  }
   for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
 }
 
@@ -146,7 +150,10 @@ void WorkerService::execute(std::stop_token stop) {
       reply = fail(fenced_off());
     else if (!reply && reply.error().code == Code::kCancelled && stop.stop_requested())
       reply = fail(Code::kCancelled, "this task is stopping");
-    job->responder.reply(std::move(reply));
+    if (!reply)
+      job->responder.reply(fail(std::move(reply).error()));
+    else if (*reply)
+      job->responder.reply(std::move(**reply));
     job.reset();  // releases its tensors before the next wait
     lock.lock();
     running_.reset();
@@ -163,8 +170,8 @@ Result<void> WorkerService::check_epoch(const transport::Message& request) const
               request.epoch);
 }
 
-Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiting& dropping,
-                                                 const std::stop_token& stop) {
+Result<std::optional<transport::Message>> WorkerService::answer(Job& job, const DropWaiting& dropping,
+                                                                const std::stop_token& stop) {
   const transport::Message& request = job.request;
   TFD_TRY(check_epoch(request));
   if (static_cast<Kind>(request.kind) == Kind::kLoadProgram)
@@ -172,9 +179,41 @@ Result<transport::Message> WorkerService::answer(const Job& job, const DropWaiti
   if (static_cast<Kind>(request.kind) != Kind::kRun) return executor_.answer(request, stop);
   const step::FunctionCall call = TFD_TRY(decode_call(request));
   if (dropping.includes(call)) return encode_empty(Kind::kDrop);
-  const ClosureOutcome outcome = TFD_TRY(executor_.run(call, stop));
-  ++closures_done_;
-  return encode(outcome);
+  return run(job, call, stop);
+}
+
+Result<std::optional<transport::Message>> WorkerService::run(Job& job, const step::FunctionCall& call,
+                                                             const std::stop_token& stop) {
+  ClosureExecutor::Run run = TFD_TRY(executor_.run(call, stop, [this] { return has_next(); }));
+  if (!run.update) {
+    ++closures_done_;
+    return encode(run.outcome);
+  }
+  {
+    const MutexLock lock(mutex_);
+    ++in_flight_;
+  }
+  const auto responder = std::make_shared<transport::Responder>(std::move(job.responder));  // std::function copies
+  run.update->then([this, responder, outcome = std::move(run.outcome), name = call.function,
+                    epoch = call.epoch](Result<void> updated) {
+    if (updated) ++closures_done_;
+    if (updated)
+      responder->reply(encode(outcome));
+    else if (epoch != newest_)
+      responder->reply(fail(fenced_off()));
+    else if (updated.error().code == Code::kCancelled)
+      responder->reply(fail(Code::kCancelled, "this task is stopping"));
+    else
+      responder->reply(fail(std::move(updated).error().within(name)));
+    const MutexLock lock(mutex_);
+    if (--in_flight_ == 0) wake_.notify_all();
+  });
+  return std::nullopt;
+}
+
+bool WorkerService::has_next() const {
+  const MutexLock lock(mutex_);
+  return !jobs_.empty();
 }
 
 // Finishes a load; if it failed, the previous program stays.

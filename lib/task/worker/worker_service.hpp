@@ -54,7 +54,12 @@ class WorkerService {
   std::deque<Job> abandon(const std::function<bool(std::uint64_t)>& is_theirs) TFD_REQUIRES(mutex_);
   bool is_abandoned() const;
   Error fenced_off() const;
-  Result<transport::Message> answer(const Job& job, const DropWaiting& dropping, const std::stop_token& stop);
+  /// The answer; none if it follows, by the job's responder.
+  Result<std::optional<transport::Message>> answer(Job& job, const DropWaiting& dropping, const std::stop_token& stop);
+  /// Runs a closure. Where another one waits its update may still be in flight: then that one is begun, and the answer
+  /// follows the update's.
+  Result<std::optional<transport::Message>> run(Job& job, const step::FunctionCall& call, const std::stop_token& stop);
+  bool has_next() const;
   Result<transport::Message> finish_load(std::uint64_t epoch, Result<transport::Message> loaded);
   Result<void> check_epoch(const transport::Message& request) const;
 
@@ -74,6 +79,7 @@ class WorkerService {
   DropWaiting drop_ TFD_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> newest_{0};  // epoch of the newest load request
   std::atomic<std::uint64_t> closures_done_{0};
+  int in_flight_ TFD_GUARDED_BY(mutex_) = 0;  // closures whose answer follows their update's
   std::jthread thread_;
 };
 

@@ -147,6 +147,14 @@ class SmallCluster {
     call.step = step;
     return ask<ClosureOutcome>([&](Deadline deadline, auto done) { worker().run(call, deadline, done); });
   }
+  /// Calls and doesn't wait.
+  std::future<Result<ClosureOutcome>> start(const std::string& function) {
+    const step::FunctionCall call{.epoch = kEpoch, .sequence = next_++, .function = function};
+    const auto promise = std::make_shared<std::promise<Result<ClosureOutcome>>>();
+    worker().run(call, Deadline::after(std::chrono::seconds(60)),
+                 [promise](Result<ClosureOutcome> value) { promise->set_value(std::move(value)); });
+    return promise->get_future();
+  }
   void stop_worker() { servers_.pop_back(); }
   /// Bytes of all messages to and from parameter servers.
   std::size_t ps_bytes() const { return ps_bytes_; }
@@ -176,6 +184,7 @@ class SmallCluster {
                                                                        transport::Message request,
                                                                        transport::Responder responder) {
           ps_bytes_ += size_of(request);
+          if (on_ps_request) responder = on_ps_request(request, std::move(responder));
           inner(caller, std::move(request),
                 transport::Responder(std::make_unique<CountingResponder>(std::move(responder), ps_bytes_)));
         };
@@ -209,6 +218,8 @@ class SmallCluster {
 
  public:
   std::atomic<int> goodbyes{0};
+  /// If set, before anything is asked: called with each request to a parameter server; what answers it instead.
+  std::function<transport::Responder(const transport::Message&, transport::Responder)> on_ps_request;
   program::Program program;
   Placement placement;
 };

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -51,6 +52,9 @@ struct ParameterServersOptions {
 };
 
 class ParameterServers {
+ private:
+  class Operation;
+
  public:
   ParameterServers(transport::Endpoint& endpoint, const Placement& placement, ServerPolicy policy);
   ~ParameterServers();
@@ -129,6 +133,24 @@ class ParameterServers {
   /// kPermissionDenied: a server has another epoch by now. `client` owns the sequence number; 0: the coordinator.
   Result<void> update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
                       const std::stop_token& stop = {}, std::uint64_t client = 0);
+  /// An update in flight: what is asked of the parameter servers from now on sees it. Must not outlive its
+  /// ParameterServers.
+  class PendingUpdate {
+   public:
+    /// As update().
+    Result<void> wait(const std::stop_token& stop = {});
+    /// Calls `done` instead, once, on the I/O thread.
+    void then(std::function<void(Result<void>)> done);
+
+   private:
+    friend class ParameterServers;
+    ParameterServers* servers_ = nullptr;
+    std::shared_ptr<Operation> operation_;  // with the callbacks
+  };
+  /// Sends the updates of one closure, if they leave in one piece; otherwise, or where the owner's policy retries, does
+  /// nothing and returns none: use update(). Not for optimizers that accumulate gradients.
+  Result<std::optional<PendingUpdate>> start_update(std::uint64_t sequence,
+                                                    const std::vector<variable::Update>& updates, Deadline deadline);
   /// The same under this client's own next sequence number.
   Result<void> update_next(const std::vector<variable::Update>& updates, Deadline deadline);
   /// Assigns whole variables.
@@ -144,7 +166,6 @@ class ParameterServers {
   Result<void> shutdown(std::uint64_t epoch, Deadline deadline);
 
  private:
-  class Operation;
   class Rejoin;
   using Parts = std::vector<std::vector<variable::Update>>;  // by parameter server
   using Ask = std::function<void(ServerClient& task, std::size_t server, ServerClient::Callback<void> done)>;

@@ -55,6 +55,10 @@ class ServerClient : public TaskClient {
   /// coordinator and its workers. `is_alone`: all gradients of the closure are among these.
   void update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
               Callback<UpdateAnswer> done, std::uint64_t client = 0, bool is_alone = false);
+  /// The same in two steps.
+  transport::Message update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
+                                    std::uint64_t client, bool is_alone) const;
+  void update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done);
   /// Finds the updates that are due for variables that share a norm with others; without names, for all of those.
   void find_due(const std::vector<std::string>& variables, Deadline deadline,
                 Callback<std::vector<variable::DueUpdate>> done);

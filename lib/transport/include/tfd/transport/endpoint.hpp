@@ -39,6 +39,9 @@ struct Message {
   std::uint64_t epoch = 0;              // epoch of the run that it belongs to, in the frame's header; 0: none
 };
 
+/// True if a request of this message leaves in one piece: what is requested of the same peer later arrives later.
+bool leaves_whole(const Message& message);
+
 enum class PeerId : std::uint32_t {};
 
 enum class PeerState {
