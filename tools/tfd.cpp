@@ -124,9 +124,10 @@ std::map<std::string, std::vector<Listed>> describe_tools(const Environment& env
 /// Pages that belong to no tool: `tfd help program`.
 struct Guide {
   std::string_view name, what;
-  std::string_view page = name;  // tfd-PAGE
+  std::string_view page = name;  // tfd-PAGE, a man page, or PAGE.md
 };
-constexpr std::array<Guide, 8> kGuides{{
+constexpr std::array<Guide, 14> kGuides{{
+    {"tutorial", "from a Keras model to a Slurm job in ten commands"},
     {"export", "models of JAX, Keras, TensorFlow and PyTorch as programs"},
     {"program", "the file of a program"},
     {"cluster", "the spec of a cluster"},
@@ -135,6 +136,11 @@ constexpr std::array<Guide, 8> kGuides{{
     {"tensorflow", "what its names are called here", "migrate"},
     {"torchrun", "what its options are called here", "migrate"},
     {"accelerate", "the same of its launcher", "migrate"},
+    {"slurm", "batch scripts: trainings, sweeps, other frameworks"},
+    {"kubernetes", "jobs and parameter servers in pods"},
+    {"systemd", "a unit for each task of a cluster that stays"},
+    {"ci", "tests that have a cluster around them"},
+    {"operating", "ports, keys, memory, limits and failures"},
 }};
 
 Result<std::string> overview(Io& io) {
@@ -160,8 +166,10 @@ Result<std::string> overview(Io& io) {
 }
 
 /// What man is asked for a page, such as tfd-run(1) or tfd-program(5): the file beside this executable, in a build's
-/// folder or an installation's, else its name, if man knows it. Empty: there is no such page.
+/// folder or an installation's, else its name, if man knows it. Empty: there is no such page, or no man.
 std::vector<std::string> manual_of(const std::string& name, const Environment& env) {
+  // A system without pages has a script of this name that says so, and succeeds.
+  if (!output_of({"man", "--version"}, env).value_or("").starts_with("man")) return {};
   const std::string page = fmt::format("{}{}", kPrefix, name);
   const fs::path own = own_prefix();
   for (const char section : {'1', '5', '7'})
@@ -172,6 +180,26 @@ std::vector<std::string> manual_of(const std::string& name, const Environment& e
     }
   if (output_of({"man", "-w", page}, env)) return {"man", page};
   return {};
+}
+
+/// The file that has a page as text: a rendered man page, or a guide as it was written. It lies beside this executable,
+/// in a build's folder or an installation's. Empty: there is none.
+fs::path text_of(const std::string& name) {
+  for (const fs::path& folder : {own_prefix() / "man", own_prefix() / "share" / "tfd" / "pages"})
+    for (const std::string& file : {fmt::format("{}{}.txt", kPrefix, name), name + ".md"}) {
+      std::error_code ignored;
+      if (fs::exists(folder / file, ignored)) return folder / file;
+    }
+  return {};
+}
+
+/// Prints a file; on a terminal by a pager, if there is one.
+Result<int> show(const fs::path& file, Io& io) {
+  if (io.out.is_terminal())
+    for (const std::string pager : {"less", "more"})
+      if (output_of({pager, "--version"}, io.env)) return become(pager, {pager, file.string()}, io);
+  TFD_TRY(io.out.write(TFD_TRY(load_file(file.string()))));
+  return 0;
 }
 
 /// Prints a JSON Schema, which lies beside this executable as manual_of()'s pages do.
@@ -210,11 +238,9 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   const bool is_guide = guide != kGuides.end();
   if (is_guide) name = guide->page;
   if (is_guide || io.out.is_terminal()) {
-    const auto manual = manual_of(name, io.env);
-    if (!manual.empty() && output_of({"man", "--version"}, io.env)) return become("man", manual, io);
-    if (is_guide && manual.empty())
-      return fail(Code::kFailedPrecondition, "the page {}{} isn't installed", kPrefix, name);
-    if (is_guide) return fail(Code::kFailedPrecondition, "there is no man to show {} with", manual.back());
+    if (const auto manual = manual_of(name, io.env); !manual.empty()) return become("man", manual, io);
+    if (const fs::path text = text_of(name); !text.empty()) return show(text, io);
+    if (is_guide) return fail(Code::kFailedPrecondition, "the page of {} isn't installed", printable(names.front()));
   }
   if (name == "schema") return schema({"--help"}, io);
   const fs::path path = TFD_TRY(find_tool(name, io.env));

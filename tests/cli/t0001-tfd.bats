@@ -95,11 +95,31 @@ fake() {  # NAME BODY
   command -v man >/dev/null || skip "no man"
   cp "$(command -v tfd)" "$BIN"
   run env MANPATH="$BATS_TEST_TMPDIR/none" "$BIN/tfd" help program
-  [ "$status" -ne 0 ] && [ "$output" = "tfd: the page tfd-program isn't installed" ]
+  [ "$status" -ne 0 ] && [ "$output" = "tfd: the page of program isn't installed" ]
   mkdir -p "$BIN/../share/man/man5"
   printf '.TH tfd-program 5\n.SH NAME\ntfd-program - what is here\n' >"$BIN/../share/man/man5/tfd-program.5"
   run -0 "$BIN/tfd" help program
   [[ $output == *"what is here"* ]]
+}
+
+@test "tfd help shows every guide as text where there is no man, and pages of tools on a terminal" {
+  local guide guides page=$BATS_TEST_TMPDIR/page
+  [ -e "$TFD_BUILD/man/tfd-run.txt" ] || skip "built without scdoc or groff"
+  tfd=$(command -v tfd)
+  mapfile -t guides < <(tfd help | sed -n '/^guides:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+  [[ ${guides[*]} == "tutorial export program "*" operating" ]]
+  for guide in "${guides[@]}"; do
+    PATH=$BIN "$tfd" help "$guide" >"$page" || { echo "$guide: no page"; return 1; }
+    [ "$(wc -l <"$page")" -gt 15 ] || { echo "$guide: $(cat "$page")"; return 1; }
+    run ! grep -q $'[\b\e]' "$page"
+  done
+  PATH=$BIN "$tfd" help slurm | grep -q '^sbatch train.sbatch'
+  PATH=$BIN "$tfd" help program | LC_ALL=C.UTF-8 grep -q '^       tfd-program - what a training program consists of'
+  fake man 'echo "This system has been minimized: no pages"'
+  PATH=$BIN "$tfd" help program | grep -q '^       tfd-program - what a training program consists of'
+  script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^SYNOPSIS'
+  fake less 'echo "less shows $*"'
+  script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^less shows .*man/tfd-run.txt'
 }
 
 @test "tfd --version and --help" {

@@ -25,7 +25,8 @@ trains='set -eu
   rm -r digits/digits-checkpoints
   tfd-resolve local --jobs worker=3,ps=2 | tfd-serve | timeout 100 tfd-coordinate "$program" --set train.steps=300 >cluster 2>talk || { cat talk; exit 1; }
   tail -qn 1 alone cluster | grep -c "\"reason\":\"done\"" | grep -qx 2
-  tfd-doctor >doctor && grep -q "^ok *plug-in .*/lib/tfd/pjrt-cpu.so$" doctor'
+  tfd-doctor >doctor && grep -q "^ok *plug-in .*/lib/tfd/pjrt-cpu.so$" doctor
+  for guide in program slurm operating; do PATH=${PATH%%:*} tfd help $guide | grep -q .; done'
 
 @test "release: sums are right, and nothing of who built it is in it" {
   (cd "$DIST" && sha256sum --check --quiet SHA256SUMS)
