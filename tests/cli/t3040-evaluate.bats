@@ -141,3 +141,26 @@ lines() { # [FILTER]
   run -64 --separate-stderr timeout 60 tfd-run "$PROGRAM" --function predict --checkpoint ck --dataset - <examples
   [[ $stderr == *'--dataset - is for --predict and --evaluate'* ]]
 }
+
+@test "evaluate: stdin has as many lines as its modules' batches add up to, and the nearest such numbers are named" {
+  trained
+  lines >examples  # batches of 64, and of 35
+  evaluated() { # FROM COUNT
+    tail -n "+$1" examples | head -n "$2" | timeout 60 tfd-run -q "$PROGRAM" --evaluate --checkpoint ck --dataset -
+  }
+  evaluated 1 35 >first
+  evaluated 36 35 >second
+  evaluated 71 64 >third
+  evaluated 1 70 >both
+  jq -se '(.[0].metrics.loss + .[1].metrics.loss) / 2 - .[2].metrics.loss | fabs < 1e-9' first second both
+  evaluated 1 134 >all
+  jq -se '(.[0].metrics.loss * 70 + .[1].metrics.loss * 64) / 134 - .[2].metrics.loss | fabs < 1e-6' both third all
+  refused() { # COUNT TEXT
+    run -65 --separate-stderr evaluated 1 "$1"
+    [ -z "$output" ]
+    [[ $stderr == "tfd-run: --dataset -: $2"* ]] || { echo "$stderr"; false; }
+  }
+  refused 1 "stdin has 1 line, and 'eval_step' takes batches of 64 or 35, which don't add up to that: 35 lines would do (for any number, "
+  refused 65 "stdin has 65 lines, and 'eval_step' takes batches of 64 or 35, which don't add up to that: 64 or 70 lines would do (for any number, "
+  refused 0 'stdin is empty: there is nothing to evaluate'
+}

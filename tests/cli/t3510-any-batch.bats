@@ -162,6 +162,20 @@ masked_program() { # MODULE (JSON)
   same one shared
 }
 
+@test "any batch and masks: --evaluate takes any number of lines of stdin" {
+  evaluated() { timeout 60 tfd-run -q program.json --evaluate=test --untrained "$@" | jq .metrics.loss; }
+  any_line
+  jq -c '.datasets.test[0].tensor_slices.fields | [.x, .y] | transpose[] | {x: .[0], y: .[1]}' program.json >lines
+  evaluated </dev/null >one
+  [ "$(wc -l <lines)" = 19 ]
+  evaluated --dataset - <lines >any
+  same one any 1
+  masked_module 8 >eight.mlir
+  masked_program '["eight.mlir"]'
+  evaluated --dataset - <lines >padded
+  same one padded 1
+}
+
 @test "masks: without one, and without a module that fits, nothing runs, and both remedies are named" {
   line_module 8 >eight.mlir
   line_program '["eight.mlir"]'

@@ -55,9 +55,17 @@ Result<void> check_fields(const program::FunctionDef& function, const data::Elem
   return {};
 }
 
-/// Puts the dataset that is asked for in the place of the function's own; `lines`: the path of what stdin had.
+std::string path_of(const process::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+
+/// What stdin had.
+struct CopiedLines {
+  process::Fd copy;        // a file in memory, which a dataset reads as often as it must
+  std::int64_t count = 0;  // lines that aren't empty
+};
+
+/// Puts the dataset that is asked for in the place of the function's own.
 Result<void> replace_dataset(const Asked& a, const program::FunctionDef& function, program::Program& program,
-                             const std::string& lines) {
+                             const CopiedLines& lines) {
   const auto reads = [](const program::InputBinding& input) { return input.kind == program::InputKind::kDataset; };
   const auto input = std::ranges::find_if(function.inputs, reads);
   if (a.dataset.empty() || input == function.inputs.end()) return {};
@@ -76,7 +84,10 @@ Result<void> replace_dataset(const Asked& a, const program::FunctionDef& functio
   } else {
     std::error_code error;  // ignored: paths then stay relative
     const auto here = a.common.data_root.empty() ? std::filesystem::current_path(error) : std::filesystem::path();
-    const std::string pipeline = a.dataset == "-" ? pipeline_of_lines(lines, program, function, own) : a.dataset;
+    const std::string pipeline =
+        a.dataset == "-"
+            ? TFD_TRY(pipeline_of_lines(path_of(lines.copy), lines.count, program, function, own), "--dataset -")
+            : a.dataset;
     TFD_TRY(program::set_dataset(program, own, pipeline, here.string()), "--dataset");
   }
   if (program.endless_datasets.contains(own))
@@ -84,21 +95,27 @@ Result<void> replace_dataset(const Asked& a, const program::FunctionDef& functio
   return check_fields(function, before, program.dataset_specs.at(own));
 }
 
-/// A file in memory with all that comes, which a dataset reads as often as it must, whatever stdin is.
-Result<process::Fd> copy_of(int in_fd) {
-  process::Fd copy(::memfd_create("stdin", MFD_CLOEXEC));
-  if (!copy) return fail_errno(errno, "cannot make a file in memory");
+/// Reads all that comes, whatever stdin is.
+Result<CopiedLines> read_lines(int in_fd) {
+  CopiedLines lines{.copy = process::Fd(::memfd_create("stdin", MFD_CLOEXEC))};
+  if (!lines.copy) return fail_errno(errno, "cannot make a file in memory");
   std::array<char, std::size_t{64} << 10> buffer{};
+  bool is_empty = true;  // the line so far
   for (;;) {
     const ssize_t got = ::read(in_fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno(errno, "cannot read stdin");
-    if (got == 0) return copy;
-    TFD_TRY(cli::Output(copy.get()).write({buffer.data(), static_cast<std::size_t>(got)}));
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+    for (const char byte : bytes) {
+      if (byte == '\n')
+        is_empty = true;
+      else if (is_empty && !is_space(byte))
+        is_empty = false, ++lines.count;
+    }
+    if (bytes.empty()) return lines;
+    TFD_TRY(cli::Output(lines.copy.get()).write(bytes));
   }
 }
-
-std::string path_of(const process::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
 }  // namespace
 
@@ -117,8 +134,10 @@ Result<Evaluation> make_evaluation(const Asked& a, program::Program& program, in
   const program::FunctionDef* const function = program.find_function(out.request.function);
   if (function == nullptr) TFD_TRY(strategy::check_request(program, {.function = out.request.function}));
   TFD_TRY(program::check_evaluation(program, *function, a.dataset.empty() ? out.request.steps : 1), program.path);
-  if (a.dataset == "-") out.lines = TFD_TRY(copy_of(in_fd));
-  TFD_TRY(replace_dataset(a, *function, program, a.dataset == "-" ? path_of(out.lines) : ""));
+  CopiedLines lines;
+  if (a.dataset == "-") lines = TFD_TRY(read_lines(in_fd));
+  TFD_TRY(replace_dataset(a, *function, program, lines));
+  out.lines = std::move(lines.copy);
   return out;
 }
 

@@ -2,8 +2,11 @@
 #include "stdin_examples.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/tensor/json.hpp"
@@ -136,18 +139,91 @@ class LinesDataset final : public data::Dataset {
   std::function<bool()> is_stopped_;
 };
 
-/// The most rows that its modules take.
-std::int64_t largest_batch(const program::FunctionDef& function, const std::string& dataset) {
-  if (function.modules.any_size() != nullptr) return static_cast<std::int64_t>(kMostRows);
-  std::int64_t most = 1;
+/// Numbers of rows that the function's modules take of the dataset, the largest first.
+std::vector<std::int64_t> batch_sizes(const program::FunctionDef& function, const std::string& dataset) {
+  std::set<std::int64_t, std::greater<>> sizes;
   for (const hlo::Module& module : function.modules)
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
       const tensor::Shape& shape = module.signature.arguments[i].spec.shape;
       if (function.inputs[i].kind == program::InputKind::kDataset && function.inputs[i].name == dataset &&
-          !shape.empty())
-        most = std::max(most, shape.front());
+          !shape.empty() && shape.front() > 0)
+        sizes.insert(shape.front());
     }
-  return most;
+  return {sizes.begin(), sizes.end()};
+}
+
+/// Numbers of rows that batches of the given sizes add up to, as far as `most`.
+class Sums {
+ public:
+  /// `sizes`: the largest first, one at least.
+  Sums(std::vector<std::int64_t> sizes, std::int64_t most) : sizes_(std::move(sizes)) {
+    // As many batches of other sizes as the largest has rows hold some that a few of the largest could replace.
+    const std::int64_t enough = sizes_.size() > 1 ? sizes_[0] * sizes_[1] : 0;
+    last_.resize(static_cast<std::size_t>(std::min(most, enough)) + 1);
+    for (std::size_t rows = 1; rows < last_.size(); ++rows)
+      for (std::size_t i = 1; i < sizes_.size() && last_[rows] == 0; ++i)
+        if (const auto size = static_cast<std::size_t>(sizes_[i]); rows >= size && is_sum(rows - size))
+          last_[rows] = sizes_[i];
+  }
+
+  /// How many batches of which size, the largest first; nullopt: none add up to it.
+  std::optional<std::map<std::int64_t, std::int64_t, std::greater<>>> find(std::int64_t rows) const {
+    std::int64_t left = rows % sizes_[0];
+    while (left <= rows && left < std::ssize(last_) && !is_sum(static_cast<std::size_t>(left))) left += sizes_[0];
+    if (left > rows || left >= std::ssize(last_)) return std::nullopt;
+    std::map<std::int64_t, std::int64_t, std::greater<>> counts;
+    if (rows > left) counts[sizes_[0]] = (rows - left) / sizes_[0];
+    for (; left > 0; left -= last_[static_cast<std::size_t>(left)]) ++counts[last_[static_cast<std::size_t>(left)]];
+    return counts;
+  }
+
+ private:
+  bool is_sum(std::size_t rows) const { return rows == 0 || last_[rows] > 0; }
+
+  std::vector<std::int64_t> sizes_;
+  std::vector<std::int64_t> last_;  // for each sum of sizes other than the largest, one of them; 0: it is none
+};
+
+/// Which numbers of lines near this one could be evaluated.
+Error wrong_number(std::int64_t lines, const std::vector<std::int64_t>& sizes, const Sums& sums,
+                   const program::FunctionDef& function) {
+  const auto text = [](std::int64_t number) { return std::to_string(number); };
+  std::vector<std::string> taken, near;
+  std::ranges::transform(sizes, std::back_inserter(taken), text);
+  std::int64_t below = lines - 1, above = lines + 1;
+  while (below > 0 && !sums.find(below)) --below;
+  while (!sums.find(above)) ++above;
+  if (below > 0) near.push_back(text(below));
+  near.push_back(text(above));
+  return fail(Code::kInvalidArgument,
+              "stdin has {}, and '{}' takes batches of {}, which don't add up to that: {} lines would do (for any "
+              "number, export it for any batch size: tfd-export(1))",
+              counted(static_cast<std::uint64_t>(lines), "line"), function.name, fmt::join(taken, " or "),
+              fmt::join(near, " or "))
+      .value();
+}
+
+/// Batches of stages that read the lines.
+Result<nlohmann::ordered_json> batched(const nlohmann::ordered_json& source, std::int64_t lines,
+                                       const program::FunctionDef& function, const std::string& dataset) {
+  const auto batch_of = [](std::int64_t size) { return nlohmann::ordered_json{{"batch", {{"size", size}}}}; };
+  if (function.modules.any_size() != nullptr)
+    return nlohmann::ordered_json{source, batch_of(static_cast<std::int64_t>(kMostRows))};
+  const auto sizes = batch_sizes(function, dataset);
+  if (sizes.empty()) return nlohmann::ordered_json{source, batch_of(1)};
+  const Sums sums(sizes, lines + sizes.front());
+  const auto counts = sums.find(lines);
+  if (!counts) return fail(wrong_number(lines, sizes, sums, function));
+  nlohmann::ordered_json pipeline, others = nlohmann::ordered_json::array();
+  std::int64_t done = 0;
+  for (const auto& [size, count] : *counts) {
+    nlohmann::ordered_json part{
+        source, {{"skip", {{"count", done}}}}, {{"take", {{"count", size * count}}}}, batch_of(size)};
+    (done == 0 ? pipeline : others.emplace_back()) = std::move(part);
+    done += size * count;
+  }
+  if (!others.empty()) pipeline.push_back({{"concatenate", std::move(others)}});
+  return pipeline;
 }
 
 }  // namespace
@@ -178,20 +254,30 @@ std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec 
   return std::make_shared<LinesDataset>(fd, std::move(fields), std::move(is_stopped));
 }
 
-std::string pipeline_of_lines(const std::string& path, const program::Program& program,
-                              const program::FunctionDef& function, const std::string& dataset) {
+Result<std::string> pipeline_of_lines(const std::string& path, std::int64_t lines, const program::Program& program,
+                                      const program::FunctionDef& function, const std::string& dataset) {
+  if (lines == 0) return fail(Code::kInvalidArgument, "stdin is empty: there is nothing to evaluate");
   nlohmann::ordered_json fields;
+  const data::FieldSpec* mask = nullptr;
   for (const data::FieldSpec& field : program.dataset_specs.at(dataset)) {
     const bool is_read = std::ranges::any_of(function.inputs, [&](const program::InputBinding& input) {
       return input.kind == program::InputKind::kDataset && input.name == dataset && input.field == field.name;
     });
     if (!is_read || field.shape.empty()) continue;
+    if (field.is_mask) {
+      mask = &field;
+      continue;
+    }
     fields[field.name] = {{"dtype", field.is_text ? std::string_view("string") : tensor::dtype_name(field.dtype)}};
     if (field.shape.size() > 1 && !field.is_text)
       fields[field.name]["shape"] = std::vector<std::int64_t>(field.shape.begin() + 1, field.shape.end());
   }
-  const nlohmann::ordered_json pipeline{{{"jsonl", {{"path", path}, {"fields", fields}}}},
-                                        {{"batch", {{"size", largest_batch(function, dataset)}}}}};
+  const nlohmann::ordered_json source{{"jsonl", {{"path", path}, {"fields", fields}}}};
+  if (mask == nullptr) return TFD_TRY(batched(source, lines, function, dataset)).dump();
+  const auto sizes = batch_sizes(function, dataset);
+  const std::int64_t size = sizes.empty() ? static_cast<std::int64_t>(kMostRows) : sizes.front();
+  const nlohmann::ordered_json pipeline{source,
+                                        {{"batch", {{"size", size}, {"pad_remainder", true}, {"mask", mask->name}}}}};
   return pipeline.dump();
 }
 

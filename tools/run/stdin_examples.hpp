@@ -20,8 +20,9 @@ Result<data::ElementSpec> fields_of_arguments(const program::Program& program, c
 std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields,
                                                       std::function<bool()> is_stopped);
 
-/// A pipeline that reads `path` as the function's dataset, in batches as large as its modules take.
-std::string pipeline_of_lines(const std::string& path, const program::Program& program,
-                              const program::FunctionDef& function, const std::string& dataset);
+/// A pipeline that reads `path`, which has so many lines, as the function's dataset, in batches that its modules take,
+/// the largest ones first. kInvalidArgument: the sizes of its modules don't add up to as many, or there is no line.
+Result<std::string> pipeline_of_lines(const std::string& path, std::int64_t lines, const program::Program& program,
+                                      const program::FunctionDef& function, const std::string& dataset);
 
 }  // namespace tfd::run
