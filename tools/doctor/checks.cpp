@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -44,9 +46,28 @@ Check of_error(std::string name, State state, const Error& error) {
   return out;
 }
 
+/// Why a file can't be a plug-in at all; empty: it may be one.
+std::string why_no_library(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return path + " is a directory";
+  std::array<char, 4> magic{};
+  std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
+  return std::string_view(magic.data(), magic.size()) ==
+                 "\x7f"
+                 "ELF"
+             ? ""
+             : path + " is no shared library (ELF)";
+}
+
 void check_plugin(const Environment& env, std::vector<Check>& out) {
   const auto plugin = function::find_plugin(env);
   if (!plugin) return out.push_back(of_error("plug-in", State::kBroken, plugin.error()));
+  if (const std::string why = why_no_library(*plugin); !why.empty())
+    return out.push_back(
+        {.name = "plug-in",
+         .state = State::kBroken,
+         .text = printable(why),
+         .hint = env.has("TFD_PJRT_PLUGIN") ? "TFD_PJRT_PLUGIN is the name of a plug-in, or its path" : ""});
   out.push_back({.name = "plug-in", .text = *plugin});
   const auto devices = function::list_devices(*plugin);
   if (!devices) return out.push_back(of_error("devices", State::kBroken, devices.error()));
@@ -131,6 +152,8 @@ std::vector<Check> check_all(const Environment& env) {
   out.push_back(check_slurm(env));
   out.push_back(check_program("mpirun", "tfd finds the cluster of processes that it starts", env));
   out.push_back(check_program("ssh", "tfd-launch --hosts starts tasks through it", env));
+  out.push_back(check_program("gnuplot", "tfd-plot draws by it", env));
+  out.push_back(check_program("man", "tfd help shows pages by it, and as text without", env));
   out.push_back(check_descriptors());
   return out;
 }

@@ -157,7 +157,7 @@ class Sums {
  public:
   /// `sizes`: the largest first, one at least.
   Sums(std::vector<std::int64_t> sizes, std::int64_t most) : sizes_(std::move(sizes)) {
-    // As many batches of other sizes as the largest has rows hold some that a few of the largest could replace.
+    // Batches of other sizes, as many as the largest has rows, hold some that a few of the largest could replace.
     const std::int64_t enough = sizes_.size() > 1 ? sizes_[0] * sizes_[1] : 0;
     last_.resize(static_cast<std::size_t>(std::min(most, enough)) + 1);
     for (std::size_t rows = 1; rows < last_.size(); ++rows)
@@ -184,7 +184,7 @@ class Sums {
   std::vector<std::int64_t> last_;  // for each sum of sizes other than the largest, one of them; 0: it is none
 };
 
-/// Which numbers of lines near this one could be evaluated.
+/// An error that names the nearest numbers of lines that could be evaluated.
 Error wrong_number(std::int64_t lines, const std::vector<std::int64_t>& sizes, const Sums& sums,
                    const program::FunctionDef& function) {
   const auto text = [](std::int64_t number) { return std::to_string(number); };
