@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "tfd/base/rate.hpp"
+
 namespace tfd {
 namespace {
 
@@ -120,6 +122,14 @@ std::string rounded_bytes(Bytes bytes) {
   std::size_t power = 0;
   for (; size >= 999.5 && power + 1 < kPowers.size(); ++power) size /= 1000;
   return fmt::format("{:.3g} {}", size, kPowers[power]);
+}
+
+std::string rounded_rate(double rate) {
+  if (!(std::abs(rate) >= 999.5) || !(std::abs(rate) < 1e15)) return fmt::format("{:.4g}", rate);
+  std::string text = fmt::format("{:.0f}", rate);
+  const std::size_t first = text.front() == '-' ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) text.insert(at -= 3, 1, ' ');
+  return text;
 }
 
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "internal.hpp"
+#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/columns.hpp"
 
@@ -28,7 +29,7 @@ std::string bar_text(const ProgressView& view, std::size_t width) {
 }
 
 std::string rate_text(double rate) {
-  if (rate >= 10) return fmt::format("{:.0f}/s", rate);
+  if (rate >= 10) return rounded_rate(std::round(rate)) + "/s";
   return rate >= 0.1 ? fmt::format("{:.1f}/s", rate) : fmt::format("{:.1f}/min", rate * 60);
 }
 

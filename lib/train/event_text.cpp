@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::train {
@@ -48,7 +50,7 @@ std::string start_text(const Json& event) {
 std::string step_text(const Json& event) {
   std::string text = format_metrics(metrics_in(event, "metrics"));
   const Metrics rates = metrics_in(event, "rates");
-  if (!rates.empty()) text += fmt::format("{}{:.4g}/s", text.empty() ? "" : "  ", rates.front().second);
+  if (!rates.empty()) text += fmt::format("{}{}/s", text.empty() ? "" : "  ", rounded_rate(rates.front().second));
   return text;
 }
 
@@ -65,10 +67,23 @@ std::string worker_text(const Json& event) {
                                            : task + " is back";
 }
 
+/// Why a training ended, in words.
+std::string reason_text(const std::string& reason) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{{
+      {"end_of_data", "the data ended"},
+      {"max_time", "the time is over"},
+      {"nothing_left", "nothing is left to do"},
+      {"left", "the others go on"},
+  }};
+  for (const auto& [known, words] : kWords)
+    if (reason == known) return std::string(words);
+  return reason;
+}
+
 std::string end_text(const Json& event) {
   if (const auto error = event.find("error"); error != event.end())
     return "ended by an error: " + text_in(*error, "message");
-  std::string text = text_in(event, "reason");
+  std::string text = reason_text(text_in(event, "reason"));
   const Metrics metrics = metrics_in(event, "metrics"), evaluation = metrics_in(event, "eval");
   if (!metrics.empty()) text += ": " + format_metrics(metrics);
   if (!evaluation.empty()) text += "; " + evaluation_text(evaluation);

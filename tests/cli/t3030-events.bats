@@ -25,7 +25,7 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   local line='^step [ 0-9]*/60  '
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --format text --events seen </dev/null
   grep -Eq "${line}training .*program.json, 1 worker, 1 replica$" <<<"$output"
-  grep -Eq "${line}loss [0-9.]+  [0-9.e+]+/s$" <<<"$output"
+  grep -Eq "${line}loss [0-9.]+  [0-9. ]+/s$" <<<"$output"
   grep -Eq "${line}evaluation: accuracy 0\.[0-9]+, loss [0-9.]+  [0-9.]+s$" <<<"$output"
   grep -Eq "${line}saved ck/step-00000060.safetensors$" <<<"$output"
   grep -Eq "${line}done: loss [0-9.]+; evaluation: accuracy .*s$" <<<"$output"  # nobody reads stderr here
@@ -50,6 +50,15 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}"
   grep -Eq '^worker:0: step 60/60  evaluation: accuracy' <<<"$output"
   [[ $output != *'{'* ]]
+  # The chief says what to type next, and a second start that nothing is left.
+  [ "$(grep -c 'next: ' <<<"$output")" = 1 ]
+  grep -Eq '^worker:0: tfd-run: next: tfd-run .*/program.json --evaluate --checkpoint ck/step-00000060.safetensors$' <<<"$output"
+  run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}"
+  grep -qx 'worker:0: tfd-run: --set train.steps=N, or train.epochs, trains further; --start-over begins anew' <<<"$output"
+  [ "$(grep -c 'next: ' <<<"$output")" = 1 ]
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --format text </dev/null
+  [[ $output == *'nothing is left to do; evaluation: accuracy '* ]]
+  [[ $stderr != *'next: '* && $stderr != *'--start-over'* ]] # nobody is at a terminal
   run -0 --separate-stderr timeout 60 ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck3
   grep -q '^worker:0: {"event":"end"' <<<"$output"
   # What a task's own shell sends elsewhere is JSON there, too.

@@ -31,7 +31,7 @@ wait_until() {
   [[ "$(jq -r .training.checkpoint <<<"$output")" == ck/step-*.safetensors ]]
   [ "$(jq -c keys_unsorted <<<"$output")" = '["ready","training","tasks"]' ]
   run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json
-  [[ ${lines[0]} =~ ^step\ [0-9]+\ of\ 100000000\ \ loss\ [0-9.e+]+\ \ [0-9.e+]+\ steps/s\ \ ETA ]]
+  [[ ${lines[0]} =~ ^step\ [0-9]+\ of\ 100000000\ \ loss\ [0-9.e+]+\ \ [0-9.\ ]+\ steps/s\ \ ETA ]]
   [[ $output == *"checkpoint ck/step-"* ]]
   [ "$(grep -Ec '^(worker|ps):[01] +up' <<<"$output")" = 4 ]  # in a pipe each task has one line, however long
   [[ $output != *ADDRESS* ]]

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cli/columns.hpp"
@@ -60,7 +61,7 @@ std::string headline(const Training& training, std::size_t columns) {
   std::vector<std::string> parts{training.steps ? fmt::format("step {} of {}", training.step, *training.steps)
                                                 : fmt::format("step {}", training.step)};
   for (const auto& [name, value] : training.metrics) parts.push_back(fmt::format("{} {:.4g}", printable(name), value));
-  if (training.steps_per_second) parts.push_back(fmt::format("{:.3g} steps/s", *training.steps_per_second));
+  if (training.steps_per_second) parts.push_back(rounded_rate(*training.steps_per_second) + " steps/s");
   if (!training.is_fresh())
     parts.push_back(format_duration(std::chrono::floor<std::chrono::seconds>(training.age)) + " ago");
   else if (const auto left = training.seconds_left())

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "cluster_option.hpp"
@@ -13,6 +14,7 @@
 #include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/fd.hpp"
@@ -300,8 +302,12 @@ Result<void> connect_logdir(train::TrainOptions& train, const Common& common, co
 
 namespace {
 
-/// What to type next.
+/// What to type next, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
+  if (!io.err.is_terminal() && !is_shown_by_launch(io)) return;
+  if (summary.reason == "nothing_left" && !ending.joins)
+    say(io, ending.tool, "--set train.steps=N, or train.epochs, trains further; --start-over begins anew");
+  if (ending.next.empty()) return;
   if (summary.checkpoint.empty())
     say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
   else
@@ -311,7 +317,10 @@ void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io&
 }  // namespace
 
 int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
-  if (summary.reason == "nothing_left") return 0;  // reported at the beginning
+  if (summary.reason == "nothing_left") {  // reported at the beginning
+    say_next(summary, ending, io);
+    return 0;
+  }
   const bool interrupted = summary.reason == "interrupted";
   const std::string evaluation = train::format_metrics(summary.evaluation);
   if (ending.evaluates) {
@@ -325,13 +334,13 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
   const bool is_alone = ending.task.empty() || ending.task == "local";
   const std::string who = is_alone ? "" : fmt::format("{} at step {}: ", ending.task, summary.step);
   say(io, ending.tool,
-      fmt::format("{}{}{} in {:.1f}s ({:.0f} a second){}{}{}{}",
+      fmt::format("{}{}{} in {:.1f}s ({} a second){}{}{}{}",
                   interrupted ? is_alone ? fmt::format("interrupted at step {}: ", summary.step) : "interrupted: " : "",
                   who, counted(static_cast<std::uint64_t>(steps), "step"), seconds,
-                  static_cast<double>(steps) / std::max(seconds, 1e-3), metrics.empty() ? "" : ", ", metrics,
-                  evaluation.empty() ? "" : "; evaluation: ", evaluation));
+                  rounded_rate(std::round(static_cast<double>(steps) / std::max(seconds, 1e-3))),
+                  metrics.empty() ? "" : ", ", metrics, evaluation.empty() ? "" : "; evaluation: ", evaluation));
   if (summary.reason == "left") say(io, ending.tool, "the others go on; the same command joins them again");
-  if (!interrupted && !ending.next.empty() && io.err.is_terminal()) say_next(summary, ending, io);
+  if (!interrupted) say_next(summary, ending, io);
   if (!interrupted) return 0;
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
   if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);

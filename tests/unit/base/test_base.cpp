@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "tfd/base/abbreviation.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -66,6 +68,18 @@ TEST_CASE("units: sizes") {
   CHECK(format_bytes(Bytes{262144}) == "256KiB");
   CHECK(format_bytes(Bytes{1000}) == "1000");
   CHECK(format_bytes(Bytes{0}) == "0");
+}
+
+TEST_CASE("rates: large ones have their digits in groups") {
+  CHECK(rounded_rate(0) == "0");
+  CHECK(rounded_rate(0.12342) == "0.1234");
+  CHECK(rounded_rate(650.54) == "650.5");
+  CHECK(rounded_rate(999.6) == "1 000");
+  CHECK(rounded_rate(13810.4) == "13 810");
+  CHECK(rounded_rate(2'000'000) == "2 000 000");
+  CHECK(rounded_rate(-1234) == "-1 234");
+  CHECK(rounded_rate(1e20) == "1e+20");
+  CHECK(rounded_rate(HUGE_VAL) == "inf");
 }
 
 TEST_CASE("units: integers") {

@@ -154,6 +154,7 @@ TEST_CASE("progress: a line has a rate and the time left, and what doesn't fit g
   CHECK(progress_line(view, 55) == "tfd-run 4107/40000  650/s  ETA 0:56  loss 0.00759");
   CHECK(progress_line(view, 30) == "tfd-run 4107/40000  650/s  ETA");
   CHECK(progress_line({"x", 5, 0, 12.4, ""}, 80) == "x 5  12/s");
+  CHECK(progress_line({"x", 5, 0, 13810.4, ""}, 80) == "x 5  13 810/s");
   CHECK(progress_line({"x", 5, 10, 0.5, ""}, 20) == "x 5/10  0.5/s  ETA 0");
   CHECK(progress_line({"x", 5, 10, 0.01, ""}, 80) == "x [##########..........] 5/10  0.6/min  ETA 8:20");
   CHECK(progress_line({"x", 0, 9000, 1, ""}, 36) == "x [.....] 0/9000  1.0/s  ETA 2:30:00");

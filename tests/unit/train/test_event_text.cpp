@@ -36,6 +36,10 @@ TEST_CASE("event text: names of tasks, unknown ends, and what somebody else says
   CHECK(named.line_of(R"({"event":"end","reason":"done","step":5,"metrics":{}})").empty());
   EventText plain({.names_tasks = false});
   CHECK(plain.line_of(R"({"event":"step","task":"worker:1","step":5,"metrics":{"loss":1}})") == "step 5  loss 1\n");
+  CHECK(plain.line_of(R"({"event":"step","step":5,"metrics":{},"rates":{"steps_per_second":13810.4}})") ==
+        "step 5  13 810/s\n");
+  CHECK(plain.line_of(R"({"event":"end","reason":"nothing_left","step":5})") == "step 5  nothing is left to do\n");
+  CHECK(plain.line_of(R"({"event":"end","reason":"end_of_data","step":5})") == "step 5  the data ended\n");
 }
 
 TEST_CASE("event text: what isn't an event stays as it is, and no control characters reach the terminal") {
