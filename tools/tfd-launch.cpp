@@ -316,6 +316,33 @@ Result<int> run(Asked asked, cli::Io& io) {
   return asked.joint.rendezvous.empty() ? run_here(asked, bounds, io) : run_joint(asked, bounds, io);
 }
 
+/// Options of like launchers, and of trainings, and where these are here.
+std::vector<cli::Elsewhere> options_elsewhere() {
+  const std::string tasks = "-n N starts N tasks on each host";
+  const std::string meeting = "the hosts meet at --rendezvous HOST:PORT";
+  const std::string ranks = "ranks follow from which hosts have come, and none is given";
+  const std::string training = "options of a training follow its program: -- tfd-run program.json --set train.";
+  const std::string devices = "devices are the command's: -- tfd-run program.json --devices gpu:N";
+  return {{"--nproc-per-node", tasks},
+          {"--num-processes", tasks},
+          {"--np", tasks},
+          {"--nprocs", tasks},
+          {"--num-machines", "--nnodes N is the number of hosts"},
+          {"--master-addr", meeting},
+          {"--master-port", meeting},
+          {"--rdzv-endpoint", meeting},
+          {"--rdzv-backend", meeting + ", and need no backend"},
+          {"--rdzv-id", meeting + ", and need no id"},
+          {"--node-rank", ranks},
+          {"--machine-rank", ranks},
+          {"--max-restarts", "--max-failures N bounds how often tasks are started again"},
+          {"--standalone", "tasks of this host alone need nothing: -n N"},
+          {"--gpus", devices},
+          {"--num-gpus", devices},
+          {"--steps", training + "steps=N"},
+          {"--epochs", training + "epochs=N"}};
+}
+
 }  // namespace
 
 int TFD_MAIN(tfd_launch)(int argc, char** argv) {
@@ -338,12 +365,6 @@ int TFD_MAIN(tfd_launch)(int argc, char** argv) {
                        {"PJRT_NPROC", "XLA's threads in each task; else the processors divided by the tasks"},
                        {"TMPDIR", "Where tasks write about their errors, without --error-dir"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); },
-       .elsewhere = {{"--nproc-per-node", "-n N starts N tasks on each host"},
-                     {"--num-processes", "-n N starts N tasks on each host"},
-                     {"--master-addr", "the hosts meet at --rendezvous HOST:PORT"},
-                     {"--master-port", "the hosts meet at --rendezvous HOST:PORT"},
-                     {"--rdzv-endpoint", "the hosts meet at --rendezvous HOST:PORT"},
-                     {"--max-restarts", "--max-failures N bounds how often tasks are started again"},
-                     {"--standalone", "tasks of this host alone need nothing: -n N"}}},
+       .elsewhere = options_elsewhere()},
       argc, argv);
 }

@@ -49,14 +49,22 @@ Result<void> check_version(const Node& root) {
   return {};
 }
 
-/// Refuses a setting beside the optimizer that has it: {"adam": {…}, "lr": 0.1}.
+/// Refuses a setting beside the optimizer that has it, {"adam": {…}, "lr": 0.1}, and a second optimizer.
 Result<void> check_optimizer_form(const Node& node, const Node& root) {
-  if (!node.is_object() || node.members().size() < 2) return {};
-  for (const auto& [key, child] : node.members())
+  if (!node.is_object()) return {};
+  const auto members = node.members();
+  if (members.size() < 2) return {};
+  for (const auto& [key, child] : members)
     if (!child.is_object())
       if (const std::string meant = elsewhere_text(root, key, child.path()); !meant.empty())
         return child.fail("unknown key{}", meant);
-  return {};
+  const auto& [own, settings] = members.front();
+  const auto& [other, others] = members.back();
+  if (!settings.is_object() || !others.is_object()) return {};
+  return node.fail(
+      "it is '{}', and there can be no '{}' beside it: its settings are {}.…, and all of it is replaced by "
+      "{}={{\"{}\": {{…}}}}",
+      printable(own), printable(other), printable(settings.path()), node.path(), printable(other));
 }
 
 Result<void> parse_optimizer(const Node& node, const Node& root, const FileReader& read_file, Program& program) {

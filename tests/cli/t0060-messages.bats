@@ -67,6 +67,31 @@ says() { # CODE MESSAGE COMMAND…
   [[ $(cat talk) != *"local at step"* ]]
 }
 
+@test "launch, run, coordinate: options of like tools are answered with where the thing is" {
+  option() { # TOOL OPTION TEXT
+    says 64 "$1: no option '${2%%=*}': $3" "$1" "$EXAMPLES/digits/program.json" "$2"
+  }
+  option tfd-run --eval 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once'
+  option tfd-run --val=x 'tfd-run PROGRAM --evaluate'
+  option tfd-run --test 'tfd-run PROGRAM --evaluate'
+  option tfd-run --tensorboard=x '--logdir DIR'
+  option tfd-run --mixed-precision=bf16 "precision is the module's"
+  option tfd-run --num_machines=2 'tfd-launch --nnodes starts'
+  option tfd-run --master-addr=x 'tfd-launch --rendezvous HOST:PORT has'
+  option tfd-run --rdzv-backend=c10d 'tfd-launch --rendezvous HOST:PORT has'
+  option tfd-coordinate --evaluate 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once'
+  says 64 "no option '--gpus': devices are the command's: -- tfd-run program.json --devices gpu:N" tfd-launch --gpus 2 -- true
+  says 64 "no option '--steps': options of a training follow its program: -- tfd-run program.json --set train.steps=N" tfd-launch --steps 2 -- true
+  says 64 "no option '--np': -n N starts N tasks on each host" tfd-launch --np 2 -- true
+  says 64 "no option '--node_rank': ranks follow from which hosts have come" tfd-launch --node_rank 0 -- true
+}
+
+@test "run: a setting of an optimizer that the program hasn't names the one that it has" {
+  says 65 "optimizer: it is 'adam', and there can be no 'sgd' beside it: its settings are optimizer.adam.…, and all of it is replaced by optimizer={\"sgd\": {…}}" \
+    tfd-run "$EXAMPLES/digits/program.json" --check --set optimizer.sgd.learning_rate=0.1
+  says 65 "optimizer.lr: unknown key, did you mean 'optimizer.adam.learning_rate'?" tfd-run "$EXAMPLES/digits/program.json" --check --set optimizer.lr=0.1
+}
+
 @test "tfd: commands of others say what there is" {
   says 64 "unknown command 'init': tfd example NAME copies an example" tfd init
   says 64 "tfd run trains, evaluates and predicts on this host" tfd train

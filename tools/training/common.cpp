@@ -48,6 +48,9 @@ std::vector<cli::Elsewhere> options_elsewhere() {
   const std::string seed = "the seed is the program's: --set seed=N";
   const std::string devices = "devices are chosen by --devices, as in --devices gpu:N";
   const std::string processes = "tfd-launch -n N -- starts N processes of this host";
+  const std::string hosts = "tfd-launch --nnodes starts tasks on several hosts";
+  const std::string meeting = "tfd-launch --rendezvous HOST:PORT has the launchers of several hosts meet";
+  const std::string evaluation = "tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once what was trained";
   return {{"--steps", steps},
           {"--max-steps", steps},
           {"--epochs", epochs},
@@ -61,9 +64,26 @@ std::vector<cli::Elsewhere> options_elsewhere() {
           {"--gpus", devices},
           {"--gpu", devices},
           {"--num-gpus", devices},
+          {"--eval", evaluation},
+          {"--evaluate", evaluation},
+          {"--val", evaluation},
+          {"--validate", evaluation},
+          {"--test", evaluation},
+          {"--predict", "tfd-run PROGRAM --predict FUNCTION --dataset NAME predicts with what was trained"},
+          {"--tensorboard", "--logdir DIR writes what TensorBoard shows"},
+          {"--mixed-precision", "precision is the module's: export the model in half precision (tfd help export)"},
+          {"--fp16", "precision is the module's: export the model in half precision (tfd help export)"},
+          {"--bf16", "precision is the module's: export the model in half precision (tfd help export)"},
           {"--nproc-per-node", processes},
           {"--num-processes", processes},
-          {"--nnodes", "tfd-launch --nnodes starts tasks on several hosts"}};
+          {"--nnodes", hosts},
+          {"--num-machines", hosts},
+          {"--node-rank", hosts + ", and counts them itself"},
+          {"--machine-rank", hosts + ", and counts them itself"},
+          {"--master-addr", meeting},
+          {"--master-port", meeting},
+          {"--rdzv-backend", meeting},
+          {"--rdzv-endpoint", meeting}};
 }
 
 bool warn_of_unread_spec(std::string_view tool, cli::Io& io) {
