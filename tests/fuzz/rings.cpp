@@ -35,7 +35,7 @@ bool go_on(RingLink& link) {
 
 }  // namespace
 
-// Of each operation the first byte says what: bytes to write, whose count follows; or positions to move by eight times
+// The first byte of an operation says what it is: bytes to write, whose count follows; or positions to move by eight times
 // the number that follows.
 void rings(std::string_view bytes) {
   int ends[2];

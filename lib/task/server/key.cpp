@@ -149,7 +149,7 @@ bool is_key_declined(const std::string& asked, const Environment& env) {
 
 Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env) {
   const auto transport = transport::parse_transport(env.get("TFD_TRANSPORT"));
-  if (!transport) return fail(Error(transport.error()).within("TFD_TRANSPORT"));
+  if (!transport) return fail(Code::kUsage, "TFD_TRANSPORT: {}", transport.error().message);
   return [key = found ? std::optional(found->key) : std::nullopt,
           transport = *transport](transport::EndpointOptions options) {
     if (key) options.key = key;

@@ -107,7 +107,7 @@ void RingWire::let_in() {
     for (std::unique_ptr<RingLink>& link : *in) add(std::move(link));
     return;
   }
-  // Who was told of the door waits behind it: they are left, and come again over the network.
+  // Those who were told of the door wait behind it: they are left, and come again over the network.
   offers_ = false;
   const std::vector<LinkId> waiting = door_->waiting();
   door_.reset();

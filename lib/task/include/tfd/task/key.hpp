@@ -45,7 +45,7 @@ Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster
 bool is_key_declined(const std::string& asked, const Environment& env);
 
 /// A factory of endpoints with that key, unencrypted ones without one, and with the transport that TFD_TRANSPORT names.
-/// kInvalidArgument: it names none.
+/// kUsage: it names none.
 Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env);
 
 /// A key for one run, in a file that is removed with this object.

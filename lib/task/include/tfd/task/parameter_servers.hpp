@@ -137,7 +137,7 @@ class ParameterServers {
   /// ParameterServers.
   class PendingUpdate {
    public:
-    /// As update().
+    /// Waits, and returns what update() does.
     Result<void> wait(const std::stop_token& stop = {});
     /// Calls `done` instead, once, on the I/O thread.
     void then(std::function<void(Result<void>)> done);
