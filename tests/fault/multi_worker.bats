@@ -92,6 +92,19 @@ alter_memory() { # PID FLOATS-OF-THE-PATTERN
   kill -KILL "${PIDS[1]}"
 }
 
+@test "fault: a frozen chief is lost, too, and ends all others with its name" {
+  group_of 3
+  training 3 --set train.steps=1000000
+  RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
+  kill -STOP "${PIDS[0]}"
+  local other
+  for other in 1 2; do
+    run_ends "${PIDS[$other]}" 69
+    grep -q '^tfd-run: worker:0 is lost (no heartbeat for 10s)' "worker:$other.talk"
+  done
+  kill -KILL "${PIDS[0]}"
+}
+
 # Evaluations that take a second, after every 50 steps.
 long_evaluations() {
   jq '.datasets.test |= .[:1] + [{repeat: {count: 4000}}, {batch: {size: 64, drop_remainder: true}}]' "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/long-evaluations.json"

@@ -30,7 +30,6 @@ void Convener::begin(std::string listener) {
 
 void Convener::use(transport::Endpoint& endpoint) {
   endpoint_ = &endpoint;
-  incarnation_ = endpoint.incarnation();
 }
 
 void Convener::watch() {

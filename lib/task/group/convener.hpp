@@ -99,7 +99,7 @@ class Convener {
   std::string listener_;
   transport::Endpoint* endpoint_ = nullptr;
   std::atomic<bool> has_newcomers_ = false;              // written under the lock
-  std::atomic<transport::Incarnation> incarnation_ = 0;  // the endpoint's, once it is there: its handlers come before
+  const transport::Incarnation incarnation_ = transport::make_incarnation();  // what the endpoint is to have
   Notifier news_;                                        // what a wait looks at may have changed
 
   mutable Mutex mutex_;

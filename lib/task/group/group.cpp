@@ -80,6 +80,7 @@ class GroupImpl final : public Group {
     const auto& [name, text] = options_.members[static_cast<std::size_t>(options_.rank)];
     transport::EndpointOptions options;
     options.name = name;
+    options.incarnation = convener_.incarnation();  // which a first meeting states before there is an endpoint
     options.bind = cluster::format_address({.host = host, .port = TFD_TRY(cluster::parse_address(text)).port});
     options.listen_fd = options_.listen_fd;
     options.log = options_.log.for_room("transport");
