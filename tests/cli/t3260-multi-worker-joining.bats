@@ -47,6 +47,12 @@ keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
   done
 }
 
+@test "multi-worker: a spec whose ports nobody knows yet is refused at once" {
+  tfd-resolve local --jobs worker=2 >unserved.json
+  run -65 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --cluster unserved.json --task worker:0
+  [[ $stderr == "tfd-run: --strategy multi-worker-mirrored: cluster.worker:1: cannot connect to port 0"*"tfd-launch"* ]]
+}
+
 @test "multi-worker: workers whose keys differ, or of which one has none, end soon, and each says so" {
   tfd-serve -q --generate-key --key-file key
   tfd-serve -q --generate-key --key-file other

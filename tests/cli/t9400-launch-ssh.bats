@@ -108,6 +108,25 @@ worker:2: $T" ]
   [[ $output == *"no-such-ssh"* ]]
 }
 
+@test "launch ssh: tasks find the tools beside tfd-launch, and a key that is gone in the end" {
+  run -0 --separate-stderr tfd-launch --hosts "$PAIR" --no-prefix -- sh -c 'tfd-run --version >&2 && stat -c %a "$TFD_KEY_FILE" && echo "$TFD_KEY_FILE"'
+  [ "$(grep -c '^600$' <<<"$output")" = 3 ]
+  local key
+  for key in $(grep / <<<"$output"); do [ ! -e "$key" ]; done
+  tfd-serve -q --generate-key --key-file own.key
+  run -0 --separate-stderr tfd-launch --hosts "$PAIR" --key-file own.key --no-prefix -- sh -c 'cat "$TFD_KEY_FILE"'
+  [ "$(sort -u <<<"$output")" = "$(sort -u own.key)" ]
+  run -0 --separate-stderr tfd-launch --hosts "$PAIR" --key-file none --no-prefix -- sh -c 'echo "${TFD_KEY_FILE-unset}"'
+  [ "$(sort -u <<<"$output")" = unset ]
+}
+
+@test "launch ssh: a group of tfd-run trains, under the key of the launchers" {
+  cp -r "${TFD_SOURCE:-$BATS_TEST_DIRNAME/../..}/examples/digits" digits
+  run -0 --separate-stderr timeout 120 tfd-launch --hosts "$PAIR" -- tfd-run -v digits/program.json --strategy multi-worker-mirrored \
+    --set train.steps=20 --set train.checkpoint.dir=ck
+  [ -f ck/step-00000020.safetensors ]
+}
+
 @test "launch ssh: the real one" {
   [ -x /usr/sbin/sshd ] && [ "$(id -u)" = 0 ] && command -v ssh || skip "no sshd that this test can start"
   hosts_setup

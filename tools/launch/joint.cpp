@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
+#include "tfd/base/executable.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"
@@ -88,6 +90,18 @@ Result<std::vector<launch::Member>> members_of(const cluster::Address& at, const
   return members;
 }
 
+/// The environment that all tasks have. The launchers' key is theirs, too: at its path, or in a file that is there as
+/// long as `own_key`. On a host that a tfd-launch was brought to by ssh, commands beside it are found.
+Result<Environment> environment_of_tasks(const JointChoice& choice, const std::optional<task::FoundKey>& key,
+                                         std::optional<task::RunKey>& own_key, const Environment& env) {
+  Environment out = launch::shared_environment(env, choice.tasks);
+  if (key && key->path.empty()) own_key.emplace(TFD_TRY(task::RunKey::make(env, key->key)));
+  if (key) out.set("TFD_KEY_FILE", own_key ? own_key->path() : key->path);
+  if (choice.preamble != nullptr)
+    out.set("PATH", env.get("PATH") + ":" + std::filesystem::path(own_executable()).parent_path().string());
+  return out;
+}
+
 }  // namespace
 
 void set_silence(Environment& env, Duration silence) {
@@ -118,8 +132,11 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.silence = choice.silence;
   options.make_endpoint = TFD_TRY(task::endpoints_under(key, io.env));
   options.log = io.log.for_room("rendezvous");
-  joint.members = [at, base = launch::shared_environment(io.env, choice.tasks), silence = choice.silence](
-                      const rendezvous::Plan& plan) { return members_of(at, plan, base, silence); };
+  const auto own_key = std::make_shared<std::optional<task::RunKey>>();  // with the function, which needs it as long
+  Environment base = TFD_TRY(environment_of_tasks(choice, key, *own_key, io.env));
+  joint.members = [at, base = std::move(base), own_key, silence = choice.silence](const rendezvous::Plan& plan) {
+    return members_of(at, plan, base, silence);
+  };
   return joint;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_place.hpp"
 
+#include "tfd/cluster/address.hpp"
 #include "tfd/cluster/roles.hpp"
 
 namespace tfd::strategy {
@@ -14,8 +15,18 @@ Result<GroupPlace> place_in_group(const cluster::ClusterConfig& config) {
   GroupPlace out{{}, TFD_TRY(cluster::id_in_cluster(config.cluster, *config.task))};
   for (const char* const job : {"chief", "worker"}) {
     if (!config.cluster.has_job(job)) continue;
-    for (const int index : TFD_TRY(config.cluster.task_indices(job)))
-      out.members.emplace_back(cluster::format_task({job, index}), TFD_TRY(config.cluster.task_address(job, index)));
+    for (const int index : TFD_TRY(config.cluster.task_indices(job))) {
+      const cluster::TaskId task{job, index};
+      const std::string name = cluster::format_task(task);
+      std::string address = TFD_TRY(config.cluster.task_address(job, index));
+      if (task != *config.task && TFD_TRY(cluster::parse_address(address), "cluster." + name).port == 0)
+        return fail(
+            Code::kInvalidArgument,
+            "cluster.{}: cannot connect to port 0\nhint: tfd-launch gives tasks their ports: tfd-launch --cluster "
+            "SPEC -- tfd-run …",
+            name);
+      out.members.emplace_back(name, std::move(address));
+    }
   }
   return out;
 }

@@ -158,12 +158,12 @@ Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, co
   };
 }
 
-Result<RunKey> RunKey::make(const Environment& env) {
-  const auto key = TFD_TRY(transport::make_curve_key());
+Result<RunKey> RunKey::make(const Environment& env, const std::optional<transport::CurveKey>& key) {
+  const auto written = key ? *key : TFD_TRY(transport::make_curve_key());
   std::string path = key_directory(env) + "/tfd-key-XXXXXX";
   const process::Fd file(::mkostemp(path.data(), O_CLOEXEC));  // mode 0600, newly created
   if (!file) return fail_errno(errno, fmt::format("cannot create a key file in {}", key_directory(env)));
-  TFD_TRY(write_key(file.get(), path, key));
+  TFD_TRY(write_key(file.get(), path, written));
   return RunKey(path);
 }
 

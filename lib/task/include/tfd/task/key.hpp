@@ -51,8 +51,8 @@ Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, co
 /// A key for one run, in a file that is removed with this object.
 class RunKey {
  public:
-  /// Makes a key in XDG_RUNTIME_DIR, else TMPDIR, else /tmp.
-  static Result<RunKey> make(const Environment& env);
+  /// Writes a new key, or this one, in XDG_RUNTIME_DIR, else TMPDIR, else /tmp.
+  static Result<RunKey> make(const Environment& env, const std::optional<transport::CurveKey>& key = {});
   RunKey(RunKey&& other) noexcept;
   RunKey& operator=(RunKey&&) = delete;
   ~RunKey();
