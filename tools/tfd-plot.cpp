@@ -66,15 +66,18 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
     return fail(Code::kUsage, "FILE is missing: the events of a run, or a pipe from tfd-run");
   auto charts = TFD_TRY(TFD_TRY(read_charts(a, io)).of(a.metrics));
   if (a.log_scale) TFD_TRY(plot::keep_positive(charts));
-  plot::Drawing drawing{.is_svg = !a.svg.empty(), .columns = cli::columns_of(io.out)};
+  plot::Drawing drawing{.is_svg = !a.svg.empty(), .columns = cli::columns_of(io.out, io.env)};
   drawing.rows = static_cast<std::size_t>(a.height);
   drawing.has_color = io.color && io.out.is_terminal();
   drawing.has_log_scale = a.log_scale;
   const std::string drawn = TFD_TRY(plot::draw(charts, drawing, io.env));
   if (a.svg.empty() || a.svg == "-")
     TFD_TRY(io.out.write(drawn));
-  else
-    TFD_TRY(save_file(a.svg, drawn), "--svg");
+  else if (auto saved = save_file(a.svg, drawn); !saved) {
+    Error error = std::move(saved).error().within("--svg");
+    if (error.code == Code::kNotFound) error.code = Code::kSystem;  // the file is to be made
+    return fail(std::move(error));
+  }
   return cli::ExitCode::kDone;
 }
 
@@ -90,6 +93,7 @@ int TFD_MAIN(tfd_plot)(int argc, char** argv) {
                     {"tfd-plot --metric loss a.jsonl b.jsonl", "the losses of two runs in one chart"},
                     {"tfd-plot --svg curves.svg a.jsonl", "a picture for a page"}},
        .group = "training",
+       .environment = {{"COLUMNS", "How wide charts are where stdout is no terminal"}},
        .run = [&](tfd::cli::Io& io) { return run(asked, io); }},
       argc, argv);
 }

@@ -3,6 +3,7 @@
 // tfd-run: trains a program by a distribution strategy: as one worker of it, or in this process alone.
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "http/status_page.hpp"
 #include "key_option.hpp"
@@ -113,6 +114,16 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
+/// The functions that are called for what is asked, besides those that data go through.
+std::set<std::string> called_functions(const Asked& a, const program::Program& program) {
+  if (!a.function.empty()) return {a.function};
+  std::set<std::string> names;
+  if (!a.evaluate.empty() && !a.evaluates_by_default()) return {a.evaluate};
+  if (program.train && a.evaluate.empty()) names.insert(program.train->function);
+  if (program.train && program.train->evaluate) names.insert(program.train->evaluate->function);
+  return names;
+}
+
 Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterConfig& config,
                                          const function::DeviceChoice& devices, const program::Program& program,
                                          cli::Io& io, training::SignalThread& signals) {
@@ -132,7 +143,8 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.verify_every = a.verify_every.value_or(with.verify_every);
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);
   with.collectives = TFD_TRY(run::find_engine(a, bounds, io.env));
-  const auto notice = training::CompileNotice::make(io, std::string(kTool), training::count_modules(program));
+  const int modules = training::count_modules(program, called_functions(a, program), a.dataset);
+  const auto notice = training::CompileNotice::make(io, std::string(kTool), modules);
   const OnCompile on_compile = [notice](const std::string& module) { return notice->begin(module); };
   with.make_engine = [env = io.env, devices, log = io.log, on_compile] {
     return make_engine(env, devices, log, {}, on_compile);

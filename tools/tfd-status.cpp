@@ -77,7 +77,7 @@ bool any_refused(const Reports& reports) { return std::ranges::any_of(reports, &
 
 Result<void> print(const Asked& a, const Reports& reports, cli::Io& io) {
   if (a.json || a.format == "json") return io.out.write(status::as_json(reports));
-  return io.out.write(status::as_table(reports, cli::columns_of(io.out), io.out.is_terminal()));
+  return io.out.write(status::as_table(reports, cli::columns_of(io.out, io.env), io.out.is_terminal()));
 }
 
 /// Reports changes until the process is interrupted or its reader is gone.
@@ -181,7 +181,7 @@ int TFD_MAIN(tfd_status)(int argc, char** argv) {
                     {"tfd-status --cluster spec.json --logs worker:1 -f", "what this task writes, as it does"},
                     {"tfd-status --task ps:0 --timeout 1s", "a Kubernetes readinessProbe of this pod's task"}},
        .group = "cluster",
-       .environment = {key_variable()},
+       .environment = {key_variable(), {"COLUMNS", "How wide the table is where stdout is no terminal"}},
        .run = [&](tfd::cli::Io& io) { return run(asked, io); },
        .elsewhere = {{"--watch", "--interval DUR is the time between two refreshes"}}},
       argc, argv);

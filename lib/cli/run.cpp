@@ -199,11 +199,13 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
 }
 
 /// A descriptor 0, 1 or 2 that is closed would be taken by the next file or socket that is opened. What is written to a
-/// stdout that was closed fails, as it would have: nobody gets it.
+/// stdout that was closed fails, as it would have, since nobody gets it; and so does reading a stdin that was.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
-      (void)::open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR);  // takes the lowest free one
+      (void)::open("/dev/null", fd == 0   ? O_WRONLY  // takes the lowest free one
+                                : fd == 1 ? O_RDONLY
+                                          : O_RDWR);
 }
 
 }  // namespace

@@ -45,6 +45,18 @@ setup() {
   run -0 bash -c 'tfd-serve -q --jobs worker=1 -- true >&-'  # which prints nothing
 }
 
+@test "what is to be read from a closed stdin isn't there, and that is 71" {
+  cp -r "$TFD_SOURCE/examples/digits" "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR/digits"
+  for asked in --evaluate=eval_step "--predict predict"; do
+    run -71 bash -c "tfd-run -q program.json --untrained $asked --dataset - <&-"
+    [ "$output" = "tfd-run: --dataset -: cannot read stdin: bad file descriptor" ]
+  done
+  run -71 bash -c 'tfd-status --cluster - <&-'
+  run -71 bash -c 'tfd-plot - <&-'
+  run -0 bash -c "tfd-run -q program.json --set train.steps=2 --set train.checkpoint.dir=ck <&-"  # which reads nothing
+}
+
 @test "errors are on stderr only, data on stdout only" {
   [ -z "$(tfd --bogus 2>/dev/null || true)" ]
   [ -z "$(tfd --version 2>&1 >/dev/null)" ]

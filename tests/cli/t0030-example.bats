@@ -10,6 +10,7 @@ teardown() { run_teardown; }
   run -0 --separate-stderr tfd-example
   diff <(awk '{ print $1 }' <<<"$output") <(cd "$TFD_SOURCE/examples" && ls -d */README.md | sed 's|/.*||')
   grep -qx 'digits  *a classifier on parameter servers' <<<"$output"
+  run ! grep -E '^[a-z]+ +(A|The|Functions) ' <<<"$output"
 }
 
 @test "example: each copy has all that its program reads" {

@@ -59,7 +59,8 @@ slow_program() {
   } >slow.mlir
   cat >program.json <<'JSON'
 {"v": 1, "variables": {}, "datasets": {"ones": [{"tensor_slices": {"fields": {"x": [0.5]}}}]},
- "functions": {"slow": {"module": "slow.mlir", "inputs": [{"dataset": "ones", "field": "x"}], "outputs": [{"metric": "loss"}]}},
+ "functions": {"slow": {"module": "slow.mlir", "inputs": [{"dataset": "ones", "field": "x"}], "outputs": [{"metric": "loss"}]},
+               "unused": {"module": "slow.mlir", "inputs": [{"arg": 0}], "outputs": [{"result": 0}]}},
  "train": {"function": "slow", "steps": 1}}
 JSON
 }

@@ -35,6 +35,8 @@ wait_until() {
   [[ $output == *"checkpoint ck/step-"* ]]
   [ "$(grep -Ec '^(worker|ps):[01] +up' <<<"$output")" = 4 ]  # in a pipe each task has one line, however long
   [[ $output != *ADDRESS* ]]
+  COLUMNS=200 run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json
+  [[ ${lines[0]} == *"checkpoint ck/step-"* && $output == *ADDRESS* ]]
   run -0 env TFD_COLUMNS=80 "$TERMINAL" xterm timeout 30 tfd-status --cluster spec.json
   for line in "${lines[@]}"; do [ "${#line}" -le 80 ] || { echo "$line"; false; }; done
   [[ $output == *"step "*" of 100000000"* ]]

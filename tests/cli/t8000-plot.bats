@@ -39,6 +39,16 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   [ "${#lines[@]}" -le 11 ]
 }
 
+@test "plot: in a pipe, COLUMNS is the width" {
+  for columns in 60 200; do
+    COLUMNS=$columns run -0 tfd-plot --metric loss a.jsonl
+    [ "$(widest)" -le "$columns" ]
+    [ "$(widest)" -gt $((columns - 20)) ]
+  done
+  COLUMNS=x run -0 tfd-plot --metric loss a.jsonl
+  [ "$(widest)" -le 80 ]
+}
+
 @test "plot: the terminal's width, without colours for TERM=dumb and NO_COLOR" {
   for columns in 80 200; do
     run -0 env TFD_COLUMNS="$columns" TFD_RAW=1 NO_COLOR=1 "$TERMINAL" xterm tfd-plot --metric loss a.jsonl
@@ -89,7 +99,7 @@ assert all(word in text for word in ("loss", "accuracy", "it's.jsonl train", "st
 PYTHON
   [ "$(tfd-plot --svg - a.jsonl | head -c 5)" = "<?xml" ]
   run -71 tfd-plot --svg /dev/full a.jsonl
-  run -65 tfd-plot --svg /nowhere/x.svg a.jsonl
+  run -71 tfd-plot --svg /nowhere/x.svg a.jsonl
 }
 
 @test "plot: a file that isn't of events, is empty, or isn't there is 65, with the line" {

@@ -135,7 +135,7 @@ Result<Evaluation> make_evaluation(const Asked& a, program::Program& program, in
   if (function == nullptr) TFD_TRY(strategy::check_request(program, {.function = out.request.function}));
   TFD_TRY(program::check_evaluation(program, *function, a.dataset.empty() ? out.request.steps : 1), program.path);
   CopiedLines lines;
-  if (a.dataset == "-") lines = TFD_TRY(read_lines(in_fd));
+  if (a.dataset == "-") lines = TFD_TRY(read_lines(in_fd), "--dataset -");
   TFD_TRY(replace_dataset(a, *function, program, lines));
   out.lines = std::move(lines.copy);
   return out;

@@ -12,10 +12,22 @@ constexpr Duration kLongCompile = std::chrono::seconds(1);
 
 }  // namespace
 
-int count_modules(const program::Program& program) {
+int count_modules(const program::Program& program, std::set<std::string> functions, const std::string& dataset) {
+  std::set<std::string> datasets{dataset};
+  for (const program::FunctionDef& function : program.functions)
+    for (const program::InputBinding& input : function.inputs)
+      if (input.kind == program::InputKind::kDataset && functions.contains(function.name)) datasets.insert(input.name);
+  for (const auto& [name, plan] : program.datasets)
+    if (datasets.contains(name))
+      data::has_stage(plan, [&](const data::Stage& stage) {
+        if (const auto* map = std::get_if<data::Map>(&stage)) functions.insert(map->function);
+        if (const auto* filter = std::get_if<data::Filter>(&stage)) functions.insert(filter->function);
+        return false;
+      });
   std::size_t modules = 0;
   for (const program::FunctionDef& function : program.functions)
-    if (function.kind == program::FunctionKind::kModule) modules += function.modules.called_size();
+    if (function.kind == program::FunctionKind::kModule && functions.contains(function.name))
+      modules += function.modules.called_size();
   return static_cast<int>(modules);
 }
 

@@ -4,6 +4,7 @@
 // Says on a terminal what is being compiled, where that takes more than a second. Thread rule: thread-safe.
 #include <condition_variable>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -14,8 +15,8 @@
 
 namespace tfd::training {
 
-/// Number of the modules that a training calls: its step, its evaluation, and what its data go through.
-int count_modules(const program::Program& program);
+/// Number of the modules of these functions, and of those that their data go through; `dataset`: one more that is read.
+int count_modules(const program::Program& program, std::set<std::string> functions, const std::string& dataset = {});
 
 class CompileNotice {
  public:
