@@ -35,8 +35,8 @@ bool go_on(RingLink& link) {
 
 }  // namespace
 
-// The first byte of an operation says what it is: bytes to write, whose count follows; or positions to move by eight times
-// the number that follows.
+// The first byte of an operation says what it is: bytes to write, whose count follows; or positions to move by eight
+// times the number that follows.
 void rings(std::string_view bytes) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return;

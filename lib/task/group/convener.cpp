@@ -28,9 +28,7 @@ void Convener::begin(std::string listener) {
   if (is_first() && !is_elastic()) begin_meeting();
 }
 
-void Convener::use(transport::Endpoint& endpoint) {
-  endpoint_ = &endpoint;
-}
+void Convener::use(transport::Endpoint& endpoint) { endpoint_ = &endpoint; }
 
 void Convener::watch() {
   for (const std::string& name : names())

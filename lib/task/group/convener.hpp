@@ -98,9 +98,9 @@ class Convener {
   Directory directory_;  // the caller's thread alone changes it, under the lock, and reads it without
   std::string listener_;
   transport::Endpoint* endpoint_ = nullptr;
-  std::atomic<bool> has_newcomers_ = false;              // written under the lock
+  std::atomic<bool> has_newcomers_ = false;                                   // written under the lock
   const transport::Incarnation incarnation_ = transport::make_incarnation();  // what the endpoint is to have
-  Notifier news_;                                        // what a wait looks at may have changed
+  Notifier news_;                                                             // what a wait looks at may have changed
 
   mutable Mutex mutex_;
   Roster roster_ TFD_GUARDED_BY(mutex_);

@@ -142,8 +142,9 @@ TEST_CASE("streams: what was handed over has to be sealed memory of the right si
     header->cmsg_len = CMSG_LEN(sizeof descriptor);
     std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
     REQUIRE(::sendmsg(near.get(), &message, 0) == 1);
-    CHECK(take_shared_stream(std::move(far), soon()).error().message.starts_with(
-        "what was handed over isn't sealed memory of "));
+    CHECK(take_shared_stream(std::move(far), soon())
+              .error()
+              .message.starts_with("what was handed over isn't sealed memory of "));
   }
 }
 

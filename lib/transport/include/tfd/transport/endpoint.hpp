@@ -115,7 +115,8 @@ using Handler = std::function<void(const Caller& caller, Message request, Respon
 using ReplyCallback = std::function<void(Result<Message> answer)>;
 
 /// What connections to processes of this host, in its network namespace and of its user, go through. kAuto: shared
-/// memory, where both sides can, else the network. kTcp: the network. kRing: as kAuto, but a peer that can't is refused.
+/// memory, where both sides can, else the network. kTcp: the network. kRing: as kAuto, but a peer that can't is
+/// refused.
 enum class Transport { kAuto, kTcp, kRing };
 /// Reads "auto", "tcp" or "ring"; empty is auto. kInvalidArgument.
 Result<Transport> parse_transport(std::string_view text);
