@@ -95,7 +95,8 @@ fake() {  # NAME BODY
   command -v man >/dev/null || skip "no man"
   cp "$(command -v tfd)" "$BIN"
   run env MANPATH="$BATS_TEST_TMPDIR/none" "$BIN/tfd" help program
-  [ "$status" -ne 0 ] && [ "$output" = "tfd: the page of program isn't installed" ]
+  [ "$status" -ne 0 ]
+  [ "$output" = "tfd: the page of program isn't installed" ]
   mkdir -p "$BIN/../share/man/man5"
   printf '.TH tfd-program 5\n.SH NAME\ntfd-program - what is here\n' >"$BIN/../share/man/man5/tfd-program.5"
   run -0 "$BIN/tfd" help program

@@ -19,7 +19,7 @@ teardown() { run_teardown; }
     run -0 --separate-stderr tfd-example "$name"
     [ -s "$output" ]
     [ "$output" = "$name/README.md" ] || [ "$output" = "$name/program.json" ]
-    ! grep -q '"\.\./' "$output"
+    if grep '"\.\./' "$output"; then return 1; fi
   done
   for name in mlp softmax; do
     run -0 timeout 60 tfd-run "$name/program.json" --strategy one-device --set train.steps=2 --set train.checkpoint=null </dev/null
@@ -34,7 +34,8 @@ teardown() { run_teardown; }
   chmod -R a-w prefix/share
   run -0 --separate-stderr prefix/bin/tfd-example linear there/first
   [ "$output" = there/first/program.json ]
-  [ -w there/first/program.json ] && [ -w there/first ]
+  [ -w there/first/program.json ]
+  [ -w there/first ]
   [ ! -e there/first/__pycache__ ]
   [[ $stderr == "hint: there/first/README.md says what to try; first of all: tfd-run there/first/program.json" ]]
 }

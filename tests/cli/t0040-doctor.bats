@@ -26,7 +26,9 @@ state_of() { jq -r --arg name "$1" '.checks[] | select(.name == $name).state' <<
   tfd-serve --generate-key
   chmod 644 tfd/key
   run -1 --separate-stderr timeout 60 env TFD_PJRT_PLUGIN=/lib/x86_64-linux-gnu/libm.so.6 tfd-doctor --json
-  [ "$(state_of plug-in)" = ok ] && [ "$(state_of devices)" = broken ] && [ "$(state_of key)" = broken ]
+  [ "$(state_of plug-in)" = ok ]
+  [ "$(state_of devices)" = broken ]
+  [ "$(state_of key)" = broken ]
   run -1 --separate-stderr timeout 60 env TFD_PJRT_PLUGIN="$PWD" tfd-doctor
   grep -qx "broken  *plug-in  *$PWD is a directory" <<<"$output"
   grep -qx ' *TFD_PJRT_PLUGIN is the name of a plug-in, or its path' <<<"$output"

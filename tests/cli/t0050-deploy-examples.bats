@@ -80,7 +80,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
   become "$text"
   export INDEX=0
   TF_CONFIG=$(jq -c '.cluster.ps[1] = "127.0.0.1:1"' <<<"$TF_CONFIG")  # the other pod
-  ! probe_of startupProbe
+  run ! probe_of startupProbe
   "${WORDS[@]}" >served 2>talk 3>&- &
   PODS+=($!)
   until_true probe_of startupProbe
@@ -88,7 +88,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
   probe_of livenessProbe
   kill -TERM "${PODS[0]}"
   wait "${PODS[0]}"
-  ! probe_of readinessProbe
+  run ! probe_of readinessProbe
 }
 
 # As kubelet does: GET, at the port of this name.

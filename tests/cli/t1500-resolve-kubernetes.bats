@@ -153,7 +153,8 @@ asked() { jq -r '.method + " " + .target' requests.jsonl; }
   # shellcheck disable=SC2016  # expanded by the inner shell
   run unshare -m bash -c 'for file in "${@}"; do mount --bind /dev/null "$file"; done; exec tfd-resolve kubernetes' hide "${hide[@]}"
   [ "$status" -ne 0 ]
-  [[ $output == *libcurl* ]] && [[ $output == *install* ]]
+  [[ $output == *libcurl* ]]
+  [[ $output == *install* ]]
 }
 
 @test "the default selector, the token and nothing else go to the API" {
@@ -266,5 +267,6 @@ SH
 @test "credentials don't go over plain http to another machine" {
   write_config http://api.example
   run -78 tfd-resolve kubernetes
-  [[ $output == *"does not use TLS"* ]] && [[ $output != *hunter2* ]]
+  [[ $output == *"does not use TLS"* ]]
+  [[ $output != *hunter2* ]]
 }

@@ -40,7 +40,7 @@ kubeconfig() {  # USER, as JSON
 }
 
 no_secret_in() {  # FILE…
-  ! grep -rlF -e "$TOKEN" -e "$PASSWORD" -e "$(printf %s "u:$PASSWORD" | base64 -w0)" "$@"
+  if grep -rlF -e "$TOKEN" -e "$PASSWORD" -e "$(printf %s "u:$PASSWORD" | base64 -w0)" "$@"; then return 1; fi
 }
 
 quiet_about_it() {  # CODE ARGUMENTS…: tfd-resolve -vv says nothing of it
@@ -61,7 +61,8 @@ aborted() {  # PID FOLDER: ends it as a crash would, and no file is left
   kill -ABRT "$1"
   local code=0
   wait "$1" || code=$?
-  [ $code = 134 ] && [ -z "$(find "$2" -type f)" ]
+  [ $code = 134 ] || return 1
+  [ -z "$(find "$2" -type f)" ]
 }
 
 pods='{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": [{"metadata":
@@ -166,7 +167,7 @@ JSON
   grep -qF "$TOKEN" google.log
   local line
   while read -r line; do
-    ! grep -qF -e "$line" said google.log || { echo "a line of the key was seen"; return 1; }
+    if grep -qF -e "$line" said google.log; then echo "a line of the key was seen"; return 1; fi
   done <key.pem
   # The signed assertion is as good as a token for an hour.
   run ! grep -qF "$(jq -r 'select(.path == "/token") | .body' google.log | sed 's/.*assertion=//' | cut -c 1-60)" said

@@ -164,7 +164,8 @@ to be one task of it: --cluster - --task JOB:INDEX"* ]]
   for one in "${all[@]}"; do run_ends "$one" 0; done
   local step
   step=$(last worker:0 .step)
-  [ "$step" -ge 300 ] && [ "$step" -le 302 ]  # the others were on their way
+  [ "$step" -ge 300 ]
+  [ "$step" -le 302 ]  # the others were on their way
   [ "$(counted ck)" = "$step $step $step" ]
 }
 

@@ -120,7 +120,8 @@ lines() { # [FILTER]
   { lines | head -1; echo; echo 'x'; } >examples
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - <examples
   [[ $stderr == *'stdin:3: not a JSON object: an example is {"image": f32[64]}'* ]]
-  [ -n "$output" ] && [ "$(wc -l <<<"$output")" = 1 ]
+  [ -n "$output" ]
+  [ "$(wc -l <<<"$output")" = 1 ]
   run -65 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - <<<'{"picture": 1}'
   [[ $stderr == *"stdin:1: 'image' is missing: an example is {\"image\": f32[64]}"* ]]
   run -0 --separate-stderr timeout 60 tfd-run "$PROGRAM" --predict predict --checkpoint ck --dataset - </dev/null

@@ -114,7 +114,9 @@ teardown() { coordinate_teardown; }
     shift 2
     run "-$code" --separate-stderr timeout 30 tfd-coordinate "$@" </dev/null
     echo "$stderr"
-    [ -z "$output" ] && [ "$(grep -vc '^hint: ' <<<"$stderr")" = 1 ] && [[ $stderr =~ $pattern ]]
+    [ -z "$output" ]
+    [ "$(grep -vc '^hint: ' <<<"$stderr")" = 1 ]
+    [[ $stderr =~ $pattern ]]
   }
   bad 64 'PROGRAM is missing'
   bad 64 'spec' program.json

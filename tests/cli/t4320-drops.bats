@@ -67,7 +67,7 @@ arrives() {
     cancelled=$((cancelled + 1))
   done
   say '{"op": "join", "id": "joined"}'
-  ! IFS= read -r -t 0.3 -u 6 line || { echo "raised while two are executing: $line"; false; }
+  if IFS= read -r -t 0.3 -u 6 line; then echo "raised while two are executing: $line"; return 1; fi
   echo >&9
   echo >&9
   event '.id == "joined" and .status == "raised" and .error.message[-17:] == "; stderr: no luck"'

@@ -23,7 +23,8 @@ by_role() { role "$1" "$2" tfd-coordinate "$T/program.json" --by-role; }
   by_role chief 0
   all_end_with_0
   [ "$(jq -c 'select(.event == "end") | [.reason, .step]' chief-0.out)" = '["done",200]' ]
-  [ ! -s ps-0.out ] && [ ! -s worker-0.out ]
+  [ ! -s ps-0.out ]
+  [ ! -s worker-0.out ]
 }
 
 @test "by-role: an evaluator evaluates the checkpoints that appear, and ends with the last" {

@@ -407,7 +407,8 @@ JSON
   # A hundred steps more: eight rows of 256 bytes and their numbers, there and back. The table is 8 MiB.
   echo "# $first, then $((second - first)) bytes"
   moved=$((second - 2 * first)) rows=$((100 * 2 * 8 * (256 + 8)))
-  [ "$moved" -gt "$rows" ] && [ "$moved" -lt $((2 * rows)) ]
+  [ "$moved" -gt "$rows" ]
+  [ "$moved" -lt $((2 * rows)) ]
   # Adam isn't told to be lazy: the moments of the other rows decay too, where they lie, beside the table.
   run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
   [ "$(jq -c '[.tasks[] | select(.role == "ps").variable_bytes] | add' <<<"$output")" = $((3 * 32768 * 64 * 4)) ]

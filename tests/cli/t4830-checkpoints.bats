@@ -27,7 +27,7 @@ both_refuse() { # CODE PATTERN
     run "-$1" --separate-stderr timeout 60 $tool
     echo "$stderr"
     [[ $stderr =~ ^tfd-(coordinate|run):\ train\.checkpoint\.dir:\ checkpoints\ can\'t\ be\ written\ to\ $2$ ]]
-    ! grep -q '"event":"step"' <<<"$output"
+    [[ $output != *'"event":"step"'* ]]
   done
 }
 

@@ -223,7 +223,7 @@ see tfd-exec --help" ] || [[ ${lines[0]} == "tfd-exec: {3}: there are only 2 sou
   [ "$(seq 200 | tfd_exec echo | wc -l)" = 200 ]
   for task in worker:0 worker:1; do
     pid=$(task_pid $task)
-    ! grep -qi pjrt "/proc/$pid/maps"
+    run ! grep -i pjrt "/proc/$pid/maps"
     [ "$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status")" -lt 40000 ] || [ -n "${TFD_SANITIZED:-}" ]
   done
 }

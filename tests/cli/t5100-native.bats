@@ -21,7 +21,7 @@ answers() { timeout 60 tfd-coordinate -q "$@" --ordered --cluster spec.json --ke
 ["sort",[1,2,3,4]]
 ["double",[2,4,6,8]]
 ["count",1]' ] || { cat answers; false; }
-  ! grep -qi pjrt "/proc/$(task_pid worker:0)/maps"
+  run ! grep -i pjrt "/proc/$(task_pid worker:0)/maps"
 }
 
 @test "the plug-in travels with the program, the worker needs no file" {
@@ -112,7 +112,7 @@ JSON
   diff wanted got
   kill "$SERVE"
   serve_ends 0
-  ! pgrep -f "done # $T" >/dev/null
+  run ! pgrep -f "done # $T"
 }
 
 @test "a filter of a coordinator that is killed while it waits for a call ends, though nobody follows" {

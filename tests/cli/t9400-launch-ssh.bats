@@ -85,7 +85,7 @@ worker:2: $T" ]
   : >done
   launcher_ends 0
   grep -qxF "tfd-launch: there is no connection to 127.0.0.2, or it has ended; starting there again" err
-  ! grep -q 'starting all' err
+  run ! grep 'starting all' err
   [ "$(cat ssh.log)" = $'127.0.0.1\n127.0.0.2\n127.0.0.2' ]
 }
 

@@ -94,7 +94,7 @@ PY
       {"metric": "accuracy", "part": "numerator"}, {"metric": "accuracy", "part": "denominator"}, {"metric": "size"}]' out/program.json
   jq -e '.variables | keys_unsorted == ["hidden/bias", "hidden/kernel", "out/0", "out/1", "mean", "seen"] and
     .mean == {"shape": [8], "dtype": "f32", "trainable": false} and .seen.dtype == "s32" and ."hidden/bias".aggregation == "mean"' out/program.json
-  ! grep -l 'loc(#\|#loc\|loc(unknown)' out/*.mlir
+  run ! grep -l 'loc(#\|#loc\|loc(unknown)' out/*.mlir
   losses --set train.checkpoint.dir=ck >ours
   tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output logits.npy
   jq -es '.[-1].event == "end" and (.[-1].eval.accuracy | . > 0.3 and . <= 1)' events
@@ -675,7 +675,8 @@ np.savez("two.npz", a=x, b=x, y=y)
 PY
   "$PYTHON" make.py
   run -0 --separate-stderr "$PYTHON" -m tfd_export model.keras --data train.npz --test test.npz --epochs 5
-  [ "$output" = model/program.json ] && [ "${stderr##*$'\n'}" = "to train it: tfd-run model/program.json --set train.checkpoint.dir=ck" ]
+  [ "$output" = model/program.json ]
+  [ "${stderr##*$'\n'}" = "to train it: tfd-run model/program.json --set train.checkpoint.dir=ck" ]
   timeout 120 tfd-run -q "$output" --set train.checkpoint.dir=ck </dev/null >events
   jq -es '.[-1].event == "end" and .[-1].step == 50' events
   cat >others.py <<'PY'
@@ -727,7 +728,8 @@ refused("raw.keras --loss mse --data two.npz", 65, "'a' is neither x, y")
 PY
   "$PYTHON" others.py
   run -65 --separate-stderr "$PYTHON" -m tfd_export none.keras --data train.npz
-  [ "$stderr" = "tfd_export: there is no file none.keras" ] && [ -z "$output" ]
+  [ "$stderr" = "tfd_export: there is no file none.keras" ]
+  [ -z "$output" ]
   run -0 "$PYTHON" -m tfd_export --help
   [[ $output == *"--load CHECKPOINT"* ]]
 }
@@ -830,7 +832,7 @@ PY
   "$PYTHON" export.py 2>talk || { tail -n 5 talk; false; }
   jq -e '(.variables | keys | sort == ["calls", "constant_0", "mean", "table", "w"]) and .variables.constant_0.trainable == false and
     ([.functions.train_step.outputs[] | select(.assign)] | sort_by(.assign) == [{"assign": "calls", "apply": "difference"}, {"assign": "mean", "apply": "difference"}])' out/program.json
-  ! grep -l 'loc(#\|#loc\|loc(unknown)\|XLA_Args' out/*.mlir
+  run ! grep -l 'loc(#\|#loc\|loc(unknown)\|XLA_Args' out/*.mlir
   losses --set train.checkpoint.dir=ck >ours
   tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output predicted.npy
   losses --strategy mirrored --devices 2 --set train.replicas=split >two
@@ -994,7 +996,8 @@ PY
   frozen=(--set optimizer.sgd.learning_rate=0 --set 'datasets.train[1]={"take": 16}')
   losses "${frozen[@]}" >one
   losses "${frozen[@]}" --set seed=2 >two
-  [ "$(sort -u one | wc -l)" = 30 ] && ! cmp -s one two
+  [ "$(sort -u one | wc -l)" = 30 ]
+  run ! cmp -s one two
 }
 
 @test "export: from PyTorch, frozen parameters, tied ones, tensors that are no variables, and bfloat16" {

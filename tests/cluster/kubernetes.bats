@@ -140,7 +140,8 @@ allow_lister() {  # VERBS-JSON: on pods in namespace train
   openssl req -x509 -newkey rsa:2048 -nodes -keyout wrong.key -out wrong.crt -days 1 -subj /CN=wrong 2>/dev/null
   write_kubeconfig wrong.conf admin-token "$PWD/wrong.crt"
   run -77 resolve --kubeconfig wrong.conf
-  [[ $output == *"$API_PORT"* ]] && [[ $output == *"hint: context 'test' of wrong.conf is to be verified by $PWD/wrong.crt"* ]]
+  [[ $output == *"$API_PORT"* ]]
+  [[ $output == *"hint: context 'test' of wrong.conf is to be verified by $PWD/wrong.crt"* ]]
   [[ $output != *admin-token* ]]
   run -0 --separate-stderr resolve --kubeconfig wrong.conf --insecure-skip-tls-verify --get cluster.worker
   [ "$output" = '["10.0.0.1:8470"]' ]
@@ -160,7 +161,8 @@ allow_lister() {  # VERBS-JSON: on pods in namespace train
 @test "a token that is unknown, and a service account's that has expired" {
   write_kubeconfig unknown.conf no-such-token "$BED/certs/apiserver.crt"
   run -77 resolve --kubeconfig unknown.conf
-  [[ $output == *"401, its token is refused"* ]] && [[ $output != *no-such-token* ]]
+  [[ $output == *"401, its token is refused"* ]]
+  [[ $output != *no-such-token* ]]
   # Signed by the server's own key, but it expired in 2001.
   base64url() { openssl base64 -A | tr '+/' '-_' | tr -d =; }
   head=$(printf '{"alg":"RS256"}' | base64url)

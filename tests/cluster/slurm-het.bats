@@ -100,7 +100,7 @@ notice() { # KIND GTIDS TASKS…
       jq -e --argjson task "$task" '.task.index == $task' "$OUT/$task.said"
     else
       [ "$task" != "$1" ] || grep -F "SLURM_GTIDS is $gtids: give all components the same srun -m" "$OUT/$task.said"
-      ! grep -F '"task"' "$OUT/$task.said"
+      run ! grep -F '"task"' "$OUT/$task.said"
     fi
   done
 }

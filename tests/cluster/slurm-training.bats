@@ -41,7 +41,7 @@ srun_ends() {  # PROCESS CODE
   scancel --signal=TERM "$job"
   srun_ends "$srun" 75
   [ "$(jq -s 'map(select(.event == "end") | .reason) | unique | join(" ")' events)" = '"interrupted"' ]
-  ! grep -q 'is gone' talk  # the parameter servers were there until all had ended
+  run ! grep 'is gone' talk  # the parameter servers were there until all had ended
   local last
   last=$(jq -s 'map(select(.event == "checkpoint") | .step) | max' events)
   run -0 --separate-stderr "${line[@]}" program.json --set "train.steps=$((last + 50))"
@@ -76,7 +76,7 @@ SCRIPT
   until_event events '.event == "start" and .resumed_from != null'
   until_event events '.event == "end" and .reason == "done"'
   slurm_wait 30 grep -qx 0 codes
-  ! grep -q 'is gone' talk
+  run ! grep 'is gone' talk
 }
 
 @test "srun tfd-run: four tasks make each step together, SIGTERM ends all with 75, and the same line continues" {

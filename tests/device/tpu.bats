@@ -19,7 +19,8 @@ explain() { # TOPOLOGY ARGS…
 
 @test "tpu: --explain compiles a program for a TPU v4 of 16 chips, which isn't here" {
   explain v4:2x2x4 "$TFD_SOURCE/examples/digits/program.json" --json
-  [ "$status" = 0 ] && [ -z "$stderr" ]
+  [ "$status" = 0 ]
+  [ -z "$stderr" ]
   jq -e '.platform == "tpu" and .replicas == 32 and .logical_devices == 1 and .memory.fits and .memory.device_limit > 3e10
     and .hosts == 4 and .step.way == "fused" and .step.step.flops > 1e6 and .step.step.memory.arguments >= 3 * 19240' <<<"$output"
 }

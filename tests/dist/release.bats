@@ -33,7 +33,8 @@ trains() {
 @test "release: the archive trains where it is unpacked, with its own plug-in, and has pages and licences" {
   mkdir 'a place' && tar -xf "$WORK/dist/$NAME.tar.xz" -C 'a place' --strip-components=1
   [ "$(stat -c %Y 'a place/share/man/man1/tfd-run.1')" = "$SOURCE_DATE_EPOCH" ]
-  [ -s 'a place/share/doc/tfd/licences/libzmq3-dev.txt' ] && [ -s 'a place/share/doc/tfd/licences/pjrt-cpu-LICENSE.txt' ]
+  [ -s 'a place/share/doc/tfd/licences/libzmq3-dev.txt' ]
+  [ -s 'a place/share/doc/tfd/licences/pjrt-cpu-LICENSE.txt' ]
   [ -s 'a place/share/bash-completion/completions/tfd-run' ]
   PATH="$PWD/a place/bin:$PATH" trains "$PWD/a place"
   jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$WORK/dist/$NAME.cdx.json"

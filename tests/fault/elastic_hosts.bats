@@ -34,7 +34,8 @@ reaches() { until_true has_step "$@"; }                                         
 has_step() {
   local last
   last=$(awk '/"event":"start"/ { step = "" } /"event":"step"/ { step = $0 } END { print step }' "out.$1" 2>/dev/null)
-  [ -n "$last" ] && [ "$(jq .step <<<"${last#worker:*: }")" -ge "$2" ]
+  [ -n "$last" ] || return 1
+  [ "$(jq .step <<<"${last#worker:*: }")" -ge "$2" ]
 }
 talks() { until_true grep -q "$2" "err.$1"; }                       # I TEXT
 goes_on() { talks "$1" "generation [0-9]* goes on at step [0-9]*: $2$"; } # I MEMBERS
@@ -110,7 +111,7 @@ again_with_all() { [ "$(grep -c '127.0.0.2 joins with' err.0)" = 2 ] && grep 'go
   kill -KILL "$(processes 1 worker:1)" # the newcomer's address is known to all
   goes_on 0 'worker:0, worker:2, worker:1; with worker:1 anew'
   [[ $(processes 3 worker:2) == +([0-9]) ]]
-  ! grep 'starting all' err.*
+  run ! grep 'starting all' err.*
   end_with_undisturbed_bits 75 75 137 75
 }
 
@@ -191,7 +192,7 @@ trains_at() { # I
   until_true again_with_three
   [[ $(processes 0 worker:0) == +([0-9]) ]]
   [[ $(processes 1 'worker:[12]') == +([0-9]) ]]
-  ! grep 'starting all' err.*
+  run ! grep 'starting all' err.*
   end_with_undisturbed_bits 75 75 75
 }
 # They may have come together, or one after the other.

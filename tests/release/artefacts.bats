@@ -35,7 +35,9 @@ trains='set -eu
   objdump -T bin/tfd | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | grep -qx GLIBC_2.28
   run ! grep -aqF -e "$TFD_SOURCE" -e "${TFD_SETUP_CACHE:-$HOME/.cache}" bin/tfd
   [ "$(find bin -type l | wc -l)" -ge 8 ]
-  [ -s share/man/man1/tfd-run.1 ] && [ -s share/tfd/examples/digits/program.json ] && [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
+  [ -s share/man/man1/tfd-run.1 ]
+  [ -s share/tfd/examples/digits/program.json ]
+  [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
   jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$DIST"/tfd-*.cdx.json
 }
 
@@ -86,7 +88,8 @@ trains='set -eu
   [ -s venv/share/man/man1/tfd-run.1 ]
   code=0
   PYTHONPATH='' venv/bin/python -m tfd_export model.keras --data train.npz 2>said || code=$?
-  [ $code = 78 ] && [[ $(<said) == "tfd_export: NumPy is missing"* ]]
+  [ $code = 78 ]
+  [[ $(<said) == "tfd_export: NumPy is missing"* ]]
   venv/bin/pip uninstall -qy tfdist tfdist-pjrt-cpu
   [ -z "$(find venv -name 'tfd*' -o -name 'pjrt-cpu.so')" ]
 }
@@ -124,7 +127,9 @@ in_root() { chroot --userspec=somebody root /usr/bin/env -i HOME=/home/somebody 
   root_of bookworm ca-certificates
   chroot root sh -c 'dpkg -i /release/*.deb' >log 2>&1 || { cat log; return 1; }
   in_root "$trains"
-  [ -s root/usr/share/man/man1/tfd-run.1.gz ] && [ -s root/usr/share/doc/tfd/copyright ] && [ -s root/usr/share/bash-completion/completions/tfd-run ]
+  [ -s root/usr/share/man/man1/tfd-run.1.gz ]
+  [ -s root/usr/share/doc/tfd/copyright ]
+  [ -s root/usr/share/bash-completion/completions/tfd-run ]
   chroot root dpkg --purge tfd tfd-pjrt-cpu >/dev/null
   [ -z "$(find root/usr -name 'tfd*' -o -name 'pjrt-cpu.so')" ]
 }
