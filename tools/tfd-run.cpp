@@ -22,6 +22,7 @@
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/launch/processors.hpp"
+#include "tfd/program/names.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/runner.hpp"
@@ -370,7 +371,18 @@ Result<void> check_place(const Asked& a, const cluster::ClusterConfig& config, c
   return {};
 }
 
+/// Prints names in the program, a line each.
+Result<int> print_names(const Asked& a, cli::Io& io) {
+  const auto kind = a.names == "settings"    ? program::NameKind::kSettings
+                    : a.names == "functions" ? program::NameKind::kFunctions
+                                             : program::NameKind::kDatasets;
+  for (const std::string& name : TFD_TRY(program::list_names(a.common.program, kind)))
+    TFD_TRY(io.out.write(name + "\n"));
+  return 0;
+}
+
 Result<int> run_strategy(Asked a, cli::Io& io) {
+  if (!a.names.empty()) return print_names(a, io);
   if (!a.function.empty() && !a.predict.empty())
     return fail(Code::kUsage, "--function and --predict exclude each other");
   if (!a.predict.empty()) a.function = a.predict;

@@ -81,6 +81,35 @@ setup() {
   no_faults
 }
 
+# A program, and a name in it that a shell would run.
+write_program() {
+  cat >"$BATS_TEST_TMPDIR/p.json" <<'JSON'
+{"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}, "optimizer": {"adam": {"learning_rate": 0.1}},
+ "datasets": {"rows": [{"range": 8}, {"batch": {"size": 4}}], "$(touch made)": [{"range": 2}]},
+ "functions": {"step": {}, "predict": {}}, "train": {"function": "step", "steps": 5}}
+JSON
+}
+
+@test "bash: --set completes what the program on the line has, other options its functions and datasets" {
+  write_program
+  for tool in tfd-run tfd-coordinate tfd-data; do
+    offered "$tool" p.json --set "" >"$BATS_TEST_TMPDIR/settings"
+    for name in seed optimizer.adam.learning_rate 'datasets.rows[0].range' 'datasets.rows[1].batch.size' train.steps train.epochs train.checkpoint.dir; do
+      grep -qxF "$name=" "$BATS_TEST_TMPDIR/settings" || fault "$tool: $name isn't offered: $(<"$BATS_TEST_TMPDIR/settings")"
+    done
+    run ! grep touch "$BATS_TEST_TMPDIR/settings"
+    [ "$(offered "$tool" p.json --set train.st)" = $'train.steps=\ntrain.stop=' ] || fault "$tool: train.st"
+    [ "$(offered "$tool" p.json --set = train.ste)" = train.steps= ] || fault "$tool: --set=train.ste"
+    [ "$(offered "$tool" p.json --set train.steps = 3)" = "" ] || fault "$tool: a value"
+    [ "$(offered "$tool" --set "")" = "" ] || fault "$tool: without a program"
+  done
+  [ "$(offered tfd-run p.json --predict "" | sort)" = $'predict\nstep' ] || fault "functions"
+  [ "$(offered tfd run p.json --dataset r)" = rows ] || fault "datasets"
+  [ "$(offered tfd-data p.json r)" = rows ] || fault "datasets of tfd-data"
+  [ ! -e "$BATS_TEST_TMPDIR/made" ]
+  no_faults
+}
+
 @test "bash: after -- a command is completed, then files" {
   for tool in $(tools); do
     [ "$("$tool" --dump-cli | jq .takes_command)" = true ] || continue
@@ -130,6 +159,10 @@ setup() {
   done
   for command in $(tools | sed -n 's/^tfd-//p'); do completes "tfd $command --color alw" "tfd $command --color always"; done
   completes "tfd hel" "tfd help"
+  write_program
+  cd "$BATS_TEST_TMPDIR"
+  completes "tfd-run p.json --set optim" "tfd-run p.json --set optimizer.adam.learning_rate="
+  completes "tfd-run p.json --predict pre" "tfd-run p.json --predict predict"
   no_faults
 }
 
@@ -144,6 +177,10 @@ setup() {
     [ "$(fish_offered "$tool --versio")" = --version ] || fault "$tool --versio: $(fish_offered "$tool --versio")"
     [ "$(fish_offered "$tool --color al")" = always ] || fault "$tool --color al: $(fish_offered "$tool --color al")"
   done
+  write_program
+  cd "$BATS_TEST_TMPDIR"
+  [ "$(fish_offered "tfd-run p.json --set optim")" = optimizer.adam.learning_rate= ] || fault "tfd-run --set: $(fish_offered "tfd-run p.json --set optim")"
+  [ "$(fish_offered "tfd run p.json --predict pre")" = predict ] || fault "tfd run --predict: $(fish_offered "tfd run p.json --predict pre")"
   for command in $(tools | sed -n 's/^tfd-//p'); do
     fish_offered "tfd " | grep -qx "$command" || fault "tfd $command isn't offered"
     [ "$(fish_offered "tfd $command --versio")" = --version ] || fault "tfd $command --versio: $(fish_offered "tfd $command --versio")"

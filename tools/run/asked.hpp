@@ -35,6 +35,7 @@ struct Asked {
   std::string predict;   // the function
   std::string evaluate;  // the function; "true": train.evaluate's; empty: no evaluation
   std::string output;    // of --predict
+  std::string names;     // what --list prints
   std::string dataset;
   std::string reduce;
   std::string axis;  // axis of --reduce: one, or several separated by commas

@@ -93,11 +93,13 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--function",
        .placeholder = "NAME",
        .help = "Don't train: run this function for every element, and print what each replica returns",
-       .target = &a.function},
+       .target = &a.function,
+       .complete = "tfd-run --list functions PROGRAM"},
       {.names = "--predict",
        .placeholder = "NAME",
        .help = "Don't train: run this function over a dataset, and print its results, a line per example",
-       .target = &a.predict},
+       .target = &a.predict,
+       .complete = "tfd-run --list functions PROGRAM"},
       {.names = "--evaluate",
        .placeholder = "FUNCTION",
        .help = "Don't train: evaluate the newest checkpoint by this function over its dataset, and print its metrics",
@@ -114,7 +116,8 @@ std::vector<cli::Option> options(Asked& a) {
        .help =
            "With --function, --predict and --evaluate: where its data come from, a dataset of the program, a pipeline, "
            "or stdin: an example a line, {\"FIELD\": value, …}",
-       .target = &a.dataset},
+       .target = &a.dataset,
+       .complete = "tfd-run --list datasets PROGRAM"},
       {.names = "--reduce",
        .placeholder = "HOW",
        .help = "With --function: combine what the replicas return into one value, element by element",
@@ -181,6 +184,12 @@ std::vector<cli::Option> options(Asked& a) {
            "With --function, --predict and --evaluate: use the initial values of the variables, whatever checkpoints "
            "there are",
        .target = &a.untrained},
+      {.names = "--list",
+       .placeholder = "KIND",
+       .help = "Print names in the program, for completions",
+       .target = &a.names,
+       .choices = {"settings", "functions", "datasets"},
+       .hidden = true},
   };
   return training::options(
       a.common, std::move(own),

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "draft.hpp"
 #include "tfd/base/abbreviation.hpp"
@@ -15,15 +14,10 @@ namespace {
 constexpr std::size_t kDeepest = 16;  // keys of a path
 constexpr std::size_t kMostNamed = 3;
 
-/// A place in the program: "datasets.train[3].batch.size" has the keys datasets, train, batch and size.
-struct Place {
-  std::string path;
-  std::vector<std::string> keys;
-};
 using Visit = std::function<void(const Place&)>;
 
 void visit_all(const Node& node, std::vector<std::string> keys, const Visit& visit) {
-  visit({node.path(), keys});
+  visit({node.path(), keys, !node.is_object() && !node.is_list()});
   if (keys.size() == kDeepest) return;
   if (node.is_list())
     for (const Node& element : node.elements())
@@ -36,7 +30,8 @@ void visit_all(const Node& node, std::vector<std::string> keys, const Visit& vis
   }
 }
 
-/// What the program has, and what it could have.
+}  // namespace
+
 void visit_places(const Node& root, const Visit& visit) {
   for (const char* const key : {"seed", "optimizer", "datasets", "train"})
     if (const auto node = root.find(key)) visit_all(*node, {key}, visit);
@@ -50,6 +45,8 @@ void visit_places(const Node& root, const Visit& visit) {
     if (constexpr std::string_view kRate = "learning_rate"; settings.is_object() && !settings.has(kRate))
       visit({fmt::format("{}.{}", settings.path(), kRate), {"optimizer", name, std::string(kRate)}});
 }
+
+namespace {
 
 enum class Fit { kNone, kNear, kSame };
 

@@ -3,13 +3,24 @@
 //
 // Keys that people write in the wrong place, as in --set lr=0.1 or train.batch_size=32: the program itself says where
 // what they mean is. Thread rule: pure functions.
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "node.hpp"
 
 namespace tfd::program {
+
+/// A place in the program: "datasets.train[3].batch.size" has the keys datasets, train, batch and size.
+struct Place {
+  std::string path;
+  std::vector<std::string> keys;
+  bool is_value = true;  // no object, and no list
+};
+/// Visits what the optimizer, the datasets and the training of the program `root` have, and could have.
+void visit_places(const Node& root, const std::function<void(const Place&)>& visit);
 
 /// ", did you mean 'datasets.train[3].batch.size' or 'datasets.test[1].batch.size'?": where the optimizer, the datasets
 /// or the training of the program `root` has what the key at `path` calls: a key of that name, or with it as its last
