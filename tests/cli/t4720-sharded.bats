@@ -396,6 +396,7 @@ MLIR
 JSON
   serve --jobs worker=1,ps=3
   counting_proxy
+  export TFD_TRANSPORT=tcp # what goes through memory isn't counted
   train() { # STEPS
     run -0 --separate-stderr timeout 200 tfd-coordinate -q program.json --cluster counted.json --keep-servers --set "train.steps=$1"
     [ "$(jq -c 'select(.event == "end").step' <<<"$output")" = "$1" ]
