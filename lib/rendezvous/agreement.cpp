@@ -119,7 +119,9 @@ void Agreement::lose(LauncherId id, const std::string& why, Clock::time_point no
   launchers_.erase(found);
   has_changed_ = true;
   last_change_ = now;
-  if (phase_ == Phase::kRunning) {
+  if (phase_ == Phase::kRunning && gone.is_leaving) {
+    ++generation_;
+  } else if (phase_ == Phase::kRunning) {
     const std::string loss = fmt::format("the launcher of {} is lost ({}), and {} with it",
                                          printable(gone.joining.host), printable(why), names_of_tasks(gone.ranks));
     if (goes_on()) {
@@ -141,6 +143,7 @@ void Agreement::report(LauncherId id, const Report& report, Clock::time_point no
   const auto found = launchers_.find(id);
   if (found == launchers_.end() || phase_ == Phase::kOver) return;
   const bool is_current = report.generation >= found->second.started && generation_ > 0;
+  if (found->second.is_leaving && report.kind != Report::Kind::kIdle) return;
   switch (report.kind) {
     case Report::Kind::kFailed:
       if (is_current) on_failure(id, report, now);
@@ -153,6 +156,9 @@ void Agreement::report(LauncherId id, const Report& report, Clock::time_point no
       break;
     case Report::Kind::kStop:
       on_stop(id, report, now);
+      break;
+    case Report::Kind::kLeave:
+      may_leave(id) ? on_leave(id, report) : on_stop(id, report, now);
       break;
     case Report::Kind::kExpired:
       if (phase_ == Phase::kEnding && !starts_again_) break;
@@ -207,6 +213,39 @@ void Agreement::on_stop(LauncherId id, const Report& stop, Clock::time_point now
   decide_at_.reset();
   finish_at_.reset();
   check_end(now);
+}
+
+/// True if enough others are left, and go on. Not the holder, without whom nobody could join any more.
+bool Agreement::may_leave(LauncherId id) const {
+  if (id == kHolder || !goes_on()) return false;
+  int left = 0;
+  for (const auto& [other, launcher] : launchers_)
+    if (other != id && !launcher.is_leaving)
+      left += options_.bounds.counts_tasks ? static_cast<int>(launcher.joining.addresses.size()) : 1;
+  return left >= options_.bounds.least;
+}
+
+void Agreement::on_leave(LauncherId id, const Report& stop) {
+  Launcher& leaving = launchers_.at(id);
+  leaving.is_leaving = true;
+  leaving.standings = {};
+  leaving.failed.clear();
+  leaving.earliest.reset();
+  const std::string line = fmt::format("{} at {}: it leaves, and the others go on", launch::signal_name(stop.signal),
+                                       printable(leaving.joining.host));
+  send_all({.kind = Command::Kind::kSay, .line = line});
+}
+
+/// A launcher that leaves is over when none of its tasks runs any more. Its state is with the others.
+void Agreement::dismiss_leaving(Clock::time_point now) {
+  const auto is_over = [](const auto& one) { return one.second.is_leaving && one.second.is_idle; };
+  for (auto at = launchers_.begin(); (at = std::find_if(at, launchers_.end(), is_over)) != launchers_.end();) {
+    commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = kTryAgain});
+    at = launchers_.erase(at);
+    has_changed_ = true;
+    last_change_ = now;
+    ++generation_;
+  }
 }
 
 void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::time_point now) {
@@ -335,6 +374,7 @@ void Agreement::halt(const std::string& line) {
 /// Goes on once no task runs any more.
 void Agreement::check_end(Clock::time_point now) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
+  dismiss_leaving(now);
   dismiss_refused(now);
   if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
   if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for

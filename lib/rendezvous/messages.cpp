@@ -20,10 +20,11 @@ constexpr NameTable<Command::Kind, 6> kCommands{{{{Command::Kind::kSay, "say"},
                                                   {Command::Kind::kHalt, "halt"},
                                                   {Command::Kind::kStop, "stop"},
                                                   {Command::Kind::kEnd, "end"}}}};
-constexpr NameTable<Report::Kind, 5> kReports{{{{Report::Kind::kFailed, "failed"},
+constexpr NameTable<Report::Kind, 6> kReports{{{{Report::Kind::kFailed, "failed"},
                                                 {Report::Kind::kStanding, "standing"},
                                                 {Report::Kind::kIdle, "idle"},
                                                 {Report::Kind::kStop, "stop"},
+                                                {Report::Kind::kLeave, "leave"},
                                                 {Report::Kind::kExpired, "expired"}}}};
 
 tl::unexpected<Error> malformed(std::string_view what) {

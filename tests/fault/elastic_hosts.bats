@@ -94,6 +94,23 @@ end_with_undisturbed_bits() { # CODE…, of each host
 }
 again_with_all() { [ "$(grep -c '127.0.0.2 joins with' err.0)" = 2 ] && grep 'goes on at step' err.0 | tail -n 1 | grep -q 'worker:0, worker:[12], worker:[12]; with'; }
 
+@test "elastic hosts: a host that gets SIGTERM hands over and ends with 75, the others go on, and its line joins again" {
+  trains 0 --nnodes 1:2
+  trains 1 --nnodes 1:2 -n 2
+  until_true all_begin 3
+  reaches 0 200
+  kill -TERM "${HOSTS[1]}"
+  talks 0 'SIGTERM at 127.0.0.2: it leaves, and the others go on$'
+  local code=0
+  wait "${HOSTS[1]}" || code=$?
+  [ "$code" = 75 ]
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; without .*worker:[12]$'
+  trains 1 --nnodes 1:2 -n 2
+  goes_on 0 'worker:0, .*worker:[12]; with .*worker:[12] anew'
+  run ! grep -q 'starting all' err.0
+  end_with_undisturbed_bits 75 75
+}
+
 @test "elastic hosts: others come while it trains, and take the place of a host that died, whoever the chief is" {
   trains 0 --nnodes 1:3
   reaches 0 200

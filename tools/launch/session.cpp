@@ -175,8 +175,12 @@ class Session {
     if (own_stops_ <= stops_) return;  // another launcher got it, too, and was faster
     stops_ = own_stops_;
     group_->stop(number);
-    rendezvous_->report(
-        {.kind = rendezvous::Report::Kind::kStop, .generation = generation_, .signal = number, .count = stops_});
+    // A host that is taken away sends SIGTERM; at a terminal, and through the tfd-launch of --hosts, all are meant.
+    const bool is_own = number == SIGTERM && own_stops_ == 1 && options_.remote == nullptr;
+    rendezvous_->report({.kind = is_own ? rendezvous::Report::Kind::kLeave : rendezvous::Report::Kind::kStop,
+                         .generation = generation_,
+                         .signal = number,
+                         .count = stops_});
   }
 
   void on_signal(int number) {

@@ -75,6 +75,7 @@ Report members(int running, int generation = 0, int done = 0) {
           .generation = generation,
           .standings = {.running = running, .members = running, .done = done}};
 }
+Report leave() { return {.kind = Report::Kind::kLeave, .signal = SIGTERM, .count = 1}; }
 Report stop(int count) { return {.kind = Report::Kind::kStop, .signal = SIGTERM, .count = count}; }
 
 /// Two hosts that have started.
@@ -371,6 +372,55 @@ TEST_CASE("agreement: tasks learn how many there may be of a group whose members
   const auto plan = of_tasks.take()[0].second.plan;
   CHECK(plan.least == 2);
   CHECK(plan.most == 3);
+}
+
+TEST_CASE("agreement: a launcher that is taken away leaves, while enough others go on, and may come again") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, leave(), kStart + 12s);
+  CHECK(said(agreement) ==
+        "0 say SIGTERM at h1: it leaves, and the others go on; 1 say SIGTERM at h1: it leaves, and the others go on");
+  agreement.report(1, members(1, 0, 1), kStart + 12s);  // one of its tasks has handed over, the other one died
+  agreement.report(1, failed("worker:2", 143, 0, SIGTERM), kStart + 12s);
+  agreement.report(1, stop(2), kStart + 13s);
+  agreement.tick(kStart + 15s);
+  CHECK(said(agreement) == "");
+  agreement.report(1, idle(), kStart + 16s);
+  CHECK(said(agreement) == "1 end 75 by 0");
+  CHECK(!agreement.has(1));
+  REQUIRE(agreement.join(1, host(1, 2), kStart + 20s));
+  CHECK(said(agreement) == "0 say h1 joins with worker:1 and worker:2; 1 join 2 as 1/1,2 of h0:1000 h1:1000 h1:1001");
+}
+
+TEST_CASE("agreement: one that leaves and is lost meanwhile is no failure") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, leave(), kStart + 12s);
+  said(agreement);
+  agreement.lose(1, "connection reset", kStart + 13s);
+  CHECK(said(agreement) == "");
+  CHECK(!agreement.is_over());
+}
+
+TEST_CASE("agreement: all end where too few would be left, or who is taken away holds the rendezvous") {
+  SUBCASE("too few") {
+    AgreementOptions both = kOfThree;
+    both.bounds.least = 2;
+    Agreement agreement = three_members(both);
+    agreement.report(1, leave(), kStart + 12s);
+    CHECK(said(agreement) == "0 stop 15 (1, SIGTERM at h1)");
+  }
+  SUBCASE("the holder") {
+    Agreement agreement = three_members(kOfThree);
+    agreement.report(0, leave(), kStart + 12s);
+    CHECK(said(agreement) == "1 stop 15 (1, SIGTERM at h0)");
+  }
+  SUBCASE("without MIN:MAX") {
+    Agreement agreement({.bounds = {.least = 2, .most = 2}}, kStart);
+    REQUIRE(agreement.join(0, host(0), kStart));
+    REQUIRE(agreement.join(1, host(1), kStart));
+    said(agreement);
+    agreement.report(1, leave(), kStart + 12s);
+    CHECK(said(agreement) == "0 stop 15 (1, SIGTERM at h1)");
+  }
 }
 
 TEST_CASE("agreement: where all others go on, only the tasks that failed are started again, by their launcher") {

@@ -74,6 +74,7 @@ struct Report {
     kStanding,  // `standings` of its tasks have changed; before kFailed of a task that it counts no more
     kIdle,      // none of its tasks runs any more, nor waits for its next start
     kStop,      // it got `signal`, which asks for the end, for the `count`th time
+    kLeave,     // the same, but asks for the end of this launcher alone, if the others go on without it
     kExpired,   // its --timeout is over; `line` says so
   };
   Kind kind = Kind::kFailed;
@@ -128,6 +129,7 @@ class Agreement {
     Joining joining;
     int place = 0;  // in the order of nodes; a newcomer takes the lowest free one
     bool is_idle = true;
+    bool is_leaving = false;               // its tasks hand over: nothing of them counts any more
     int started = 0, told = 0;             // generations of its last start, and of its last start or replacement
     std::vector<int> ranks = {};           // of its tasks, in the present start
     launch::Standings standings = {};      // of its tasks
@@ -159,6 +161,9 @@ class Agreement {
   void give_up(Clock::time_point now);
   void on_failure(LauncherId launcher, const Report& failure, Clock::time_point now);
   void on_stop(LauncherId launcher, const Report& stop, Clock::time_point now);
+  bool may_leave(LauncherId launcher) const;
+  void on_leave(LauncherId launcher, const Report& stop);
+  void dismiss_leaving(Clock::time_point now);
   void decide(Clock::time_point now);
   void halt(const std::string& line);
   void check_end(Clock::time_point now);
