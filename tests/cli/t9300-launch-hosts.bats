@@ -257,8 +257,19 @@ tfd-launch: 127.0.0.4 joins with worker:1" ]
   host 0 --nnodes 1:2 -- sh -c "$GROUP"
   host 1 --nnodes 1:2 -- sh -c "$GROUP"
   until_true grep -q 'starting worker:1 again' err.1
+  kill -INT "${HOSTS[1]}"
+  hosts_end 130 130
+}
+
+@test "launch hosts: SIGTERM to a host whose task waits for its next start takes that host away, and the holder's ends all" {
+  GROUP='echo member >"$TFD_MEMBER_FILE"; : >"up$RANK"; [ "$RANK" = 0 ] || { until [ -e up0 ]; do sleep 0.05; done; exit 7; }; exec sleep 60'
+  host 0 --nnodes 1:2 -- sh -c "$GROUP"
+  host 1 --nnodes 1:2 -- sh -c "$GROUP"
+  until_true grep -q 'starting worker:1 again' err.1
   kill -TERM "${HOSTS[1]}"
-  hosts_end 143 143
+  until_true ended "${HOSTS[1]}"
+  kill -TERM "${HOSTS[0]}"
+  hosts_end 143 75
 }
 
 @test "launch hosts: under a key; without the same one nobody takes part" {

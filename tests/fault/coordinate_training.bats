@@ -95,11 +95,12 @@ train() {
   event ".event == \"start\" and .step == $step"
   event '.event == "end" and .reason == "done"'
   coordinator_ends 0
-  # One step of each worker may have come to a parameter server without being answered: it is made again.
+  # Two steps of each worker may have come to a parameter server without being answered, of which one's update was in flight
+  # while the other was made: they are made again.
   local saved n0 n1 n
   read -r saved n0 n1 <<<"$(counts_in ck)"
   [ "$saved" = $((step + 500)) ]
-  for n in "$n0" "$n1"; do [ "$n" -ge "$saved" ] && [ "$n" -le $((saved + 2)) ]; done
+  for n in "$n0" "$n1"; do [ "$n" -ge "$saved" ] && [ "$n" -le $((saved + 4)) ]; done
 }
 
 @test "fault: coordinators that are killed are continued by the same command: no step is lost, and none counts twice" {
@@ -189,7 +190,7 @@ is_another_ps() { # PID
 data_go_on_after() { # SIGNAL [cluster]
   serve --jobs worker=1,ps=1
   seeing_program '{"shuffle": {"buffer": 300}}, {"repeat": {}}' \
-    '{"function": "see", "steps": 3000, "log_every": 100, "checkpoint": {"dir": "ck", "every": 500}}'
+    '{"function": "see", "steps": 20000, "log_every": 100, "checkpoint": {"dir": "ck", "every": 500}}'
   coordinator_is_stopped_midway "$1"
   if [ "${2:-}" = cluster ]; then
     kill -KILL "$SERVE"
@@ -197,9 +198,9 @@ data_go_on_after() { # SIGNAL [cluster]
     serve --jobs worker=1,ps=1
   fi
   coordinate program.json --cluster spec.json
-  event '.event == "end" and .reason == "done" and .step == 3000'
+  event '.event == "end" and .reason == "done" and .step == 20000'
   coordinator_ends 0
-  [ "$(seen_in ck/step-00003000.safetensors)" = 3 ]
+  [ "$(seen_in ck/step-00020000.safetensors)" = 20 ]
 }
 
 @test "fault: a training that is stopped goes on with the data that come next" { data_go_on_after TERM; }

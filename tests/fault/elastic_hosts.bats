@@ -24,12 +24,18 @@ teardown() {
 trains() { # I ARGS…
   local i=$1
   shift
-  host "$i" -v --settle 300ms "$@" -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --set train.steps=1000000 --set train.checkpoint.dir=ck
+  host "$i" -v --settle 3s "$@" -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --set train.steps=1000000 --set train.checkpoint.dir=ck
 }
 # The processes that host I has started for a task, in order.
 processes() { sed -n "s/.*$2: process \([0-9]*\)$/\1/p" "err.$1" | paste -sd ' '; } # I TASK
-# The training has begun with so many: a host that comes late, as on a busy machine, has all started again.
-all_begin() { [[ $(grep -s '"event":"start"' out.0 | tail -n 1) == *'"workers":'"$1,"* ]]; } # WORKERS
+# The training has begun with so many: a host that comes late, as on a busy machine, has all started again, or is taken in.
+all_begin() { # WORKERS
+  [[ $(grep -s '"event":"start"' out.0 | tail -n 1) != *'"workers":'"$1,"* ]] || return 0
+  local members
+  members=$(grep -s 'goes on at step' err.0 | tail -n 1)
+  members=${members##*at step *: }
+  [ "$(grep -o 'worker:' <<<"${members%%;*}" | wc -l)" = "$1" ]
+}
 reaches() { until_true has_step "$@"; }                                            # I STEP
 has_step() {
   local last
