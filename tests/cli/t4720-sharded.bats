@@ -394,9 +394,9 @@ MLIR
                         "outputs": [{"metric": "sum"}, {"gradient": "table", "ids": {"dataset": "ids"}}]}},
  "train": {"function": "step", "steps": 1, "log_every": 100}}
 JSON
+  export TFD_TRANSPORT=tcp # what goes through memory isn't counted
   serve --jobs worker=1,ps=3
   counting_proxy
-  export TFD_TRANSPORT=tcp # what goes through memory isn't counted
   train() { # STEPS
     run -0 --separate-stderr timeout 200 tfd-coordinate -q program.json --cluster counted.json --keep-servers --set "train.steps=$1"
     [ "$(jq -c 'select(.event == "end").step' <<<"$output")" = "$1" ]
