@@ -2,11 +2,7 @@
 //
 // A stream through rings in memory that two processes share: bytes are copied out before anybody looks at them. Who
 // sleeps is woken by a byte on the socket: so that a process that ends wakes its peers, too, without a clock.
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 
 #include "stream.hpp"
@@ -34,7 +30,7 @@ class SharedStream : public Stream {
         const std::size_t size = std::min({bytes.size(), room.size(), kPieceBytes});
         if (size == 0) return sent;
         std::memcpy(room.data(), bytes.data(), size);
-        if (rings_.publish(size)) ring_bell();
+        if (rings_.publish(size)) process::ring_bell(fd());
         bytes = bytes.subspan(size);
         sent += size;
       }
@@ -50,7 +46,7 @@ class SharedStream : public Stream {
       const std::size_t size = std::min({to.size() - got, arrived.size(), kPieceBytes});
       if (size == 0) break;
       std::memcpy(to.data() + got, arrived.data(), size);
-      if (rings_.consume(size)) ring_bell();
+      if (rings_.consume(size)) process::ring_bell(fd());
       got += size;
     }
     if (got == 0 && has_ended_) return fail(Code::kUnavailable, "the other process has ended");
@@ -62,17 +58,10 @@ class SharedStream : public Stream {
   bool prepare_to_sleep(bool reads, bool writes) override { return rings_.prepare_to_sleep(reads, writes ? 1 : 0); }
   void wake_up() override {
     rings_.wake_up();
-    std::array<char, 64> bells;
-    const ssize_t got = ::recv(socket_.get(), bells.data(), bells.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) has_ended_ = true;
+    if (!process::answer_bell(fd())) has_ended_ = true;
   }
 
  private:
-  void ring_bell() {
-    const char bell = 1;
-    (void)!::send(socket_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
-
   process::Fd socket_;
   SharedRings rings_;
   bool has_ended_ = false;

@@ -93,4 +93,15 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to) {
   return descriptor;
 }
 
+void ring_bell(int socket) {
+  const char bell = 1;
+  (void)!::send(socket, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool answer_bell(int socket) {
+  std::array<char, 64> bells;
+  const ssize_t got = ::recv(socket, bells.data(), bells.size(), MSG_DONTWAIT);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 }  // namespace tfd::process

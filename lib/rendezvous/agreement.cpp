@@ -236,18 +236,6 @@ void Agreement::on_leave(LauncherId id, const Report& stop) {
   send_all({.kind = Command::Kind::kSay, .line = line});
 }
 
-/// A launcher that leaves is over when none of its tasks runs any more. Its state is with the others.
-void Agreement::dismiss_leaving(Clock::time_point now) {
-  const auto is_over = [](const auto& one) { return one.second.is_leaving && one.second.is_idle; };
-  for (auto at = launchers_.begin(); (at = std::find_if(at, launchers_.end(), is_over)) != launchers_.end();) {
-    commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = kTryAgain});
-    at = launchers_.erase(at);
-    has_changed_ = true;
-    last_change_ = now;
-    ++generation_;
-  }
-}
-
 void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::time_point now) {
   const bool has_ended_well = report.standings.done > launcher.standings.done;
   launcher.standings = report.standings;
@@ -329,22 +317,29 @@ void Agreement::refuse(Launcher& launcher, const Report& failure) {
   send_all({.kind = Command::Kind::kSay, .line = failure.line + "; the others go on without it"});
 }
 
-/// A launcher that has no task left, since the others didn't take them in, is over; not one of whose others some ended
-/// well. The holder goes on as that.
-void Agreement::dismiss_refused(Clock::time_point now) {
-  if (!goes_on()) return;
-  const auto is_over = [](const auto& one) {
-    return one.first != kHolder && one.second.refused && one.second.is_idle && one.second.failed.empty() &&
-           one.second.standings.done == 0;
-  };
-  for (auto at = launchers_.begin(); (at = std::find_if(at, launchers_.end(), is_over)) != launchers_.end();) {
-    commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = at->second.refused->code});
+/// The code of a launcher that is over before the others: it leaves, and its state is with them; or it has no task
+/// left, since they didn't take them in, and none of its tasks ended well. The holder goes on in that case.
+std::optional<int> Agreement::code_alone(LauncherId id, const Launcher& launcher) const {
+  if (!launcher.is_idle) return std::nullopt;
+  if (launcher.is_leaving) return kTryAgain;
+  const bool is_refused = launcher.refused && launcher.failed.empty() && launcher.standings.done == 0;
+  return is_refused && id != kHolder && goes_on() ? std::optional(launcher.refused->code) : std::nullopt;
+}
+
+void Agreement::dismiss(Clock::time_point now) {
+  for (auto at = launchers_.begin(); at != launchers_.end();) {
+    const auto code = code_alone(at->first, at->second);
+    if (!code) {
+      ++at;
+      continue;
+    }
+    commands_.emplace_back(at->first, Command{.kind = Command::Kind::kEnd, .code = *code});
     at = launchers_.erase(at);
     has_changed_ = true;
     last_change_ = now;
     ++generation_;
   }
-  look_for_enough(now);
+  if (goes_on()) look_for_enough(now);
 }
 
 /// Nobody has come in the place of those who are lost.
@@ -374,8 +369,7 @@ void Agreement::halt(const std::string& line) {
 /// Goes on once no task runs any more.
 void Agreement::check_end(Clock::time_point now) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
-  dismiss_leaving(now);
-  dismiss_refused(now);
+  dismiss(now);
   if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
   if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for
     decide_at_.reset();

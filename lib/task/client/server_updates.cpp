@@ -26,6 +26,8 @@ bool has_gradients(const std::vector<variable::Update>& updates) {
   return std::ranges::any_of(updates, variable::is_gradient, &variable::Update::kind);
 }
 
+Error while_updating(Error error) { return std::move(error).within("updating variables"); }
+
 /// Waits a moment for others' gradients.
 Result<void> wait_a_moment(const std::stop_token& stop, Deadline deadline) {
   if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited for the gradients of an update that is due");
@@ -43,7 +45,7 @@ Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<
                                       Deadline deadline, const std::stop_token& stop, std::uint64_t client) {
   const Parts parts = TFD_TRY(cut(updates), "updating variables");
   return push({sequence, client}, parts, deadline, stop).map_error([this](Error error) {
-    return policy_.on_cut ? error : std::move(error).within("updating variables");
+    return policy_.on_cut ? error : while_updating(std::move(error));
   });
 }
 
@@ -74,15 +76,12 @@ Result<std::optional<ParameterServers::PendingUpdate>> ParameterServers::start_u
 }
 
 Result<void> ParameterServers::PendingUpdate::wait(const std::stop_token& stop) {
-  return servers_->finish(operation_, stop).map_error([](Error error) {
-    return std::move(error).within("updating variables");
-  });
+  return servers_->finish(operation_, stop).map_error(while_updating);
 }
 
 void ParameterServers::PendingUpdate::then(std::function<void(Result<void>)> done) {
-  operation_->then([done = std::move(done)](Result<void> updated) {
-    done(std::move(updated).map_error([](Error error) { return std::move(error).within("updating variables"); }));
-  });
+  operation_->then(
+      [done = std::move(done)](Result<void> updated) { done(std::move(updated).map_error(while_updating)); });
 }
 
 Result<void> ParameterServers::update_next(const std::vector<variable::Update>& updates, Deadline deadline) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/ring_link.hpp"
 
-#include <sys/socket.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
+
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -49,7 +46,7 @@ Result<bool> RingLink::put(const Parcel& parcel) {
   const std::uint32_t size = static_cast<std::uint32_t>(bytes.size()) | (parcel.keep ? kPieceBit : 0);
   std::memcpy(room.data(), &size, kSizeBytes);
   if (!bytes.empty()) std::memcpy(room.data() + kSizeBytes, bytes.data(), bytes.size());
-  if (rings_.publish(padded(bytes.size()))) ring_bell();
+  if (rings_.publish(padded(bytes.size()))) process::ring_bell(fd());
   return true;
 }
 
@@ -71,13 +68,11 @@ Result<std::optional<RingLink::Record>> RingLink::next() {
 }
 
 void RingLink::done() {
-  if (rings_.consume(std::exchange(reading_, 0))) ring_bell();
+  if (rings_.consume(std::exchange(reading_, 0))) process::ring_bell(fd());
 }
 
 void RingLink::answer_bell() {
-  std::array<char, 64> bells;
-  const ssize_t got = ::recv(bell_.get(), bells.data(), bells.size(), MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) has_ended_ = true;
+  if (!process::answer_bell(fd())) has_ended_ = true;
   rings_.wake_up();
 }
 
@@ -87,11 +82,6 @@ bool RingLink::prepare_to_sleep() {
   if (rings_.prepare_to_sleep(true, room)) return true;
   rings_.wake_up();
   return false;
-}
-
-void RingLink::ring_bell() const {
-  const char bell = 1;
-  (void)!::send(bell_.get(), &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace tfd::transport

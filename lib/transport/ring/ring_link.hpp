@@ -48,7 +48,6 @@ class RingLink {
 
  private:
   Result<bool> put(const Parcel& parcel);
-  void ring_bell() const;
 
   LinkId id_;
   process::Fd bell_;

@@ -4,8 +4,6 @@
 // Unix sockets in the abstract namespace, which is that of the network namespace: names without files, which would have
 // to be deleted. And messages that carry a descriptor. Everything is non-blocking and close-on-exec.
 // Thread rule: pure functions.
-#include <sys/types.h>
-
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -27,5 +25,10 @@ Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes, 
 /// Receives as many bytes as there is room for at `to`, and the descriptor that came with them, which may be none.
 /// kUnavailable: nothing has come; kAborted: nothing will; kInvalidArgument: fewer bytes.
 Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
+
+/// Wakes who waits until its end of the socket can be read.
+void ring_bell(int socket);
+/// Reads what rang there. False: the other end is closed.
+bool answer_bell(int socket);
 
 }  // namespace tfd::process

@@ -28,8 +28,6 @@ class SharedRings {
   SharedRings& operator=(SharedRings&&) = delete;
   ~SharedRings();
 
-  std::size_t ring_bytes() const { return ring_bytes_; }
-
   /// What can be written now, in one piece; valid until publish(). kInvalidArgument: the other side lies.
   Result<std::span<std::byte>> room() const;
   /// Makes the first `size` bytes of room() readable. True: the other side waits for them, and must be woken.

@@ -155,7 +155,8 @@ class Agreement {
   void on_standing(Launcher& launcher, const Report& report, Clock::time_point now);
   void go_on_without(const std::string& loss, Clock::time_point now);
   void refuse(Launcher& launcher, const Report& failure);
-  void dismiss_refused(Clock::time_point now);
+  std::optional<int> code_alone(LauncherId id, const Launcher& launcher) const;
+  void dismiss(Clock::time_point now);
   void look_for_enough(Clock::time_point now);
   void wait_for_others(Clock::time_point now);
   void give_up(Clock::time_point now);
@@ -163,7 +164,6 @@ class Agreement {
   void on_stop(LauncherId launcher, const Report& stop, Clock::time_point now);
   bool may_leave(LauncherId launcher) const;
   void on_leave(LauncherId launcher, const Report& stop);
-  void dismiss_leaving(Clock::time_point now);
   void decide(Clock::time_point now);
   void halt(const std::string& line);
   void check_end(Clock::time_point now);
