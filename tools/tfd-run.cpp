@@ -105,7 +105,8 @@ Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional
 /// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
 /// mpirun, cron and ssh stdin is a pipe without a writer.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
-  if (a.is_of_one_host() || !a.evaluate.empty() || a.dataset == "-") return cluster::ClusterConfig{};
+  if (a.is_of_one_host() || (!a.evaluate.empty() && !a.has_group()) || a.dataset == "-")
+    return cluster::ClusterConfig{};
   const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
   const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
   resolve::InputReader input(io.in_fd);
@@ -259,16 +260,18 @@ Result<int> run_function(const Asked& a, program::Program program, const cluster
   return summary.reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
 
-Result<int> run_evaluation(const Asked& a, program::Program program, const function::DeviceChoice& devices,
+Result<int> run_evaluation(const Asked& a, program::Program program, const cluster::ClusterConfig& config,
+                           const function::DeviceChoice& devices, strategy::Runner& runner, const Page& page,
                            cli::Io& io) {
   const auto evaluation = TFD_TRY(run::make_evaluation(a, program, io.in_fd));
-  const Page page = TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
   cli::Progress progress(io, std::string(kTool), 0);
-  auto with = TFD_TRY(run_options(a, {}, devices, program, io, *signals));
+  auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
+  show_tasks(page, config, runner.role(), with);
   show_beginning(page, with);
   TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page)));
-  const auto summary = strategy::evaluate_once(program, evaluation.request, with);
+  heed_signals_of_joining(a, config, *signals);
+  const auto summary = runner.evaluate(program, evaluation.request, std::move(with));
   if (!summary) return fail(evaluation.named(summary.error()));
   return summary->reason == "interrupted" ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
 }
@@ -412,7 +415,6 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                                 kTool, io));
   if (a.trains() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
-  if (!a.evaluate.empty() && !a.common.check) return run_evaluation(a, std::move(program), devices, io);
   const auto config = known ? *std::move(known) : TFD_TRY(find_cluster(a, io));
   TFD_TRY(check_place(a, config, io));
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
@@ -448,6 +450,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
         config, io));
   const Page page = TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
   if (page) page->board()->wait_for(config.cluster.empty() ? "the devices" : "the tasks");
+  if (!a.evaluate.empty()) return run_evaluation(a, std::move(program), config, devices, *runner, page, io);
   if (role.is_chief)  // other tasks would repeat it
     warn_of_lost_updates(a, program, *runner, io);
   if (!a.function.empty()) return run_function(a, std::move(program), config, devices, *runner, page, io);

@@ -243,8 +243,8 @@ class Runner final : public ReplicaRunner {
 
   Result<std::vector<Metric>> evaluate(const std::string& name, const VariableValues& variables,
                                        std::optional<std::int64_t> steps, const std::function<bool()>& stop,
-                                       const InputPart& part) override {
-    return steps_.evaluate(name, {part.pipelines, part.id}, steps, {}, variables, stop);
+                                       const EvaluationPart& part) override {
+    return steps_.evaluate(name, {part.count, part.index}, steps, part.order, variables, stop);
   }
 
  private:

@@ -59,7 +59,7 @@ lines() { # [FILTER]
   refused 65 "no dataset 'tset', did you mean 'test'?" --evaluate --dataset tset
   refused 65 "it has no field 'image', which 'eval_step' reads" --evaluate --dataset '[{"range": 4}, {"batch": {"size": 2}}]'
   refused 64 "--evaluate and --predict exclude each other" --evaluate --predict predict
-  refused 64 "--evaluate is one evaluation in this process: it takes no --cluster, --jobs or --task" --evaluate --cluster spec.json
+  refused 64 "--evaluate is one evaluation in this process: --cluster, --jobs and --task need --strategy multi-worker-mirrored" --evaluate --cluster spec.json
   run -64 --separate-stderr "${evaluate[@]}" "$EXAMPLES/linear/program.json" --evaluate </dev/null
   [[ $stderr == *"has no train.evaluate: name the function, --evaluate=FUNCTION"* ]]
 }

@@ -307,11 +307,11 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--dataset is for --function, --predict and --evaluate");
   if (!a.evaluate.empty() && !a.function.empty())
     return fail(Code::kUsage, "--evaluate and {} exclude each other", a.predict.empty() ? "--function" : "--predict");
-  if (!a.evaluate.empty() && (a.names_cluster() || a.has_group() || a.explain))
-    return fail(Code::kUsage, "--evaluate is one evaluation in this process: it takes no {}",
-                a.explain           ? "--explain"
-                : a.names_cluster() ? "--cluster, --jobs or --task"
-                                    : "--strategy " + a.strategy);
+  if (!a.evaluate.empty() && a.explain) return fail(Code::kUsage, "--evaluate takes no --explain");
+  if (!a.evaluate.empty() && a.names_cluster() && !a.has_group())
+    return fail(Code::kUsage,
+                "--evaluate is one evaluation in this process: --cluster, --jobs and --task need --strategy {}",
+                strategy::kMultiWorkerMirroredKind.name);
   if (!a.function.empty() && !a.common.events.empty())
     return fail(Code::kUsage, "--events: only trainings and evaluations have events, not {}",
                 a.predict.empty() ? "--function" : "--predict");

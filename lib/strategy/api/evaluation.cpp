@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluations by this process's devices: once, and of every checkpoint that an evaluator sees.
+#include "evaluation.hpp"
+
 #include <algorithm>
 
 #include "device/variable_host.hpp"
 #include "function_request.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/step/replica_runner.hpp"
-#include "tfd/strategy/evaluator.hpp"
 
 namespace tfd::strategy {
 
@@ -28,7 +29,15 @@ step::VariableValues values_for(const program::FunctionDef& function, const task
 
 namespace {
 
-/// Evaluates a function with variables of its own, by this process's devices.
+/// The variables that the function reads. `state`: null for the initial values.
+Result<step::VariableValues> variables_from(const program::Program& program, const std::string& function,
+                                            const variable::Checkpoint* state, const step::MakeEngine& make_engine) {
+  const auto host = TFD_TRY(make_local_host(program, make_engine));
+  if (state != nullptr) TFD_TRY(host->import_state(state->state), state->path);
+  return values_for(*program.find_function(function), TFD_TRY(host->export_state()));
+}
+
+/// Evaluates functions by this process's devices.
 class LocalEvaluation {
  public:
   static Result<std::unique_ptr<LocalEvaluation>> make(const program::Program& program, const RunOptions& options) {
@@ -46,12 +55,9 @@ class LocalEvaluation {
   /// Makes waits for data end, from any thread.
   void stop() { stop_data_->request(); }
 
-  /// `state`: null for the initial values. kCancelled: the training was asked to stop.
+  /// kCancelled: the training was asked to stop.
   Result<train::Metrics> evaluate(const std::string& function, std::optional<std::int64_t> steps,
-                                  const variable::Checkpoint* state) {
-    const auto host = TFD_TRY(make_local_host(program_, options_.make_engine));
-    if (state != nullptr) TFD_TRY(host->import_state(state->state), state->path);
-    const auto variables = values_for(*program_.find_function(function), TFD_TRY(host->export_state()));
+                                  const step::VariableValues& variables) {
     const auto parts = TFD_TRY(
         runner_->evaluate(function, variables, steps, [this] { return options_.train.interrupts->stopping(); }));
     step::MetricAccumulator metrics;
@@ -81,27 +87,50 @@ Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
   job.keeps_best = true;
   job.on_begin = options.on_begin;
   job.on_stop = [&] { evaluation->stop(); };
-  job.evaluate = [&](const variable::Checkpoint& checkpoint) {
-    return evaluation->evaluate(evaluate.function, evaluate.steps, &checkpoint);
+  job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<train::Metrics> {
+    return evaluation->evaluate(evaluate.function, evaluate.steps,
+                                TFD_TRY(variables_from(program, evaluate.function, &checkpoint, options.make_engine)));
   };
   return follow_checkpoints(program, job, options.train);
 }
 
-Result<train::TrainSummary> evaluate_once(const program::Program& program, const EvaluationRequest& request,
-                                          const RunOptions& options) {
+Result<EvaluatedWeights> find_evaluated_weights(const program::Program& program, const EvaluationRequest& request,
+                                                const step::MakeEngine& make_engine,
+                                                const train::TrainOptions& options) {
   const RunRequest weights{.function = request.function, .dataset = {}, .untrained = request.untrained};
   TFD_TRY(check_request(program, weights));
   TFD_TRY(program::check_evaluation(program, *program.find_function(request.function), request.steps), program.path);
-  const auto checkpoint = TFD_TRY(find_weights(program, weights, options.train));
-  if (!checkpoint && !request.untrained && !program.variables.empty() && options.train.say)
-    options.train.say("weights as they were exported, of no training here: --checkpoint FILE|DIR takes trained ones");
+  const auto checkpoint = TFD_TRY(find_weights(program, weights, options));
+  if (!checkpoint && !request.untrained && !program.variables.empty() && options.say)
+    options.say("weights as they were exported, of no training here: --checkpoint FILE|DIR takes trained ones");
+  EvaluatedWeights out{
+      TFD_TRY(variables_from(program, request.function, checkpoint ? &*checkpoint : nullptr, make_engine))};
+  if (!checkpoint) return out;
+  out.step = checkpoint->step;
+  out.path = checkpoint->path;
+  return out;
+}
+
+Result<void> write_evaluation(const EvaluatedWeights& weights, const train::Metrics& metrics, Clock::time_point begun,
+                              const train::TrainOptions& options) {
+  JsonLine line("event", "eval");
+  if (weights.step) line.add("step", *weights.step);
+  line.add("metrics", metrics);
+  if (weights.step) line.add("path", weights.path);
+  line.add("seconds", std::chrono::duration<double>(Clock::now() - begun).count());
+  return options.write_event(std::move(line).text());
+}
+
+Result<train::TrainSummary> evaluate_once(const program::Program& program, const EvaluationRequest& request,
+                                          const RunOptions& options) {
+  const auto weights = TFD_TRY(find_evaluated_weights(program, request, options.make_engine, options.train));
   const auto evaluation = TFD_TRY(LocalEvaluation::make(program, options));
   options.train.interrupts->on_ask([&] {
     if (options.train.interrupts->stopping()) evaluation->stop();
   });
   if (options.on_begin) options.on_begin();
   const auto begun = Clock::now();
-  auto metrics = evaluation->evaluate(request.function, request.steps, checkpoint ? &*checkpoint : nullptr);
+  auto metrics = evaluation->evaluate(request.function, request.steps, weights.variables);
   options.train.interrupts->on_ask({});
   train::TrainSummary summary{.reason = "done"};
   if (!metrics && metrics.error().code == Code::kCancelled && options.train.interrupts->stopping()) {
@@ -109,12 +138,7 @@ Result<train::TrainSummary> evaluate_once(const program::Program& program, const
     return summary;
   }
   summary.evaluation = TFD_TRY(std::move(metrics));
-  JsonLine line("event", "eval");
-  if (checkpoint) line.add("step", checkpoint->step);
-  line.add("metrics", summary.evaluation);
-  if (checkpoint) line.add("path", checkpoint->path);
-  line.add("seconds", std::chrono::duration<double>(Clock::now() - begun).count());
-  TFD_TRY(options.train.write_event(std::move(line).text()));
+  TFD_TRY(write_evaluation(weights, summary.evaluation, begun, options.train));
   return summary;
 }
 

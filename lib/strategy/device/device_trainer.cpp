@@ -202,12 +202,13 @@ Result<std::vector<step::Metric>> DeviceTrainer::metrics_of(Made& made) const {
   return sum.parts();
 }
 
-Result<std::vector<step::Metric>> DeviceTrainer::evaluate(const variable::Checkpoint* of, const step::InputPart& part) {
+Result<std::vector<step::Metric>> DeviceTrainer::evaluate(const variable::Checkpoint* of,
+                                                          const std::function<bool()>& stop,
+                                                          const step::EvaluationPart& part) {
   const std::string& name = train_.evaluate->function;
   const program::FunctionDef& function = *program_.find_function(name);
   const auto variables =
       of != nullptr ? values_for(function, of->state) : TFD_TRY(steps_->values(variables_of(function)));
-  const auto stop = [this] { return options_.train.interrupts->stopping(); };
   const train::Trace::Span span(options_.train.trace.get(), "evaluate", 0, step_);
   return runner_->evaluate(name, variables, train_.evaluate->steps, stop, part);
 }

@@ -92,8 +92,10 @@ class DeviceTrainer {
   void close();
   Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
-  /// Evaluates one part of train.evaluate, with this state, or the current variables.
-  Result<std::vector<step::Metric>> evaluate(const variable::Checkpoint* of, const step::InputPart& part);
+  /// Evaluates one part of train.evaluate, with this state, or the current variables. kCancelled if `stop` says so
+  /// between batches.
+  Result<std::vector<step::Metric>> evaluate(const variable::Checkpoint* of, const std::function<bool()>& stop,
+                                             const step::EvaluationPart& part = {});
   Result<variable::Checkpoint> export_state();
   /// Sets the variables; the step is unchanged.
   Result<void> import_state(const task::NamedState& state);

@@ -78,7 +78,7 @@ Result<train::AdvanceResult> DeviceDriver::advance(train::StepControl& control) 
 
 Result<train::EvaluationResult> DeviceDriver::evaluate(const variable::Checkpoint* of) {
   step::MetricAccumulator sum;
-  sum.add(TFD_TRY(trainer_.evaluate(of, {})));
+  sum.add(TFD_TRY(trainer_.evaluate(of, [this] { return options_.train.interrupts->stopping(); })));
   return train::EvaluationResult{trainer_.step(), sum.values()};
 }
 

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "api/function_request.hpp"
 #include "api/replicated_program.hpp"
-#include "group_exchange.hpp"
+#include "group_call.hpp"
 #include "group_messages.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/tensor/ring_sum.hpp"
 #include "tfd/variable/reduction.hpp"
@@ -71,92 +69,51 @@ class GroupFunction {
         request_(request),
         options_(options),
         train_(options.device.train),
-        function_(*program.find_function(request.function)) {}
+        function_(*program.find_function(request.function)),
+        call_(program, request.function, options) {}
 
   Result<train::TrainSummary> run() {
-    train_.interrupts->on_ask([this] { look(); });
-    look();
-    auto summary = run_all();
-    train_.interrupts->on_ask({});
-    if (summary) return summary;
-    if (group_) group_->cancel(named(summary.error(), name()));
-    if (summary.error().code != Code::kCancelled) return summary;
-    if ((!is_stopping() || !group_) && train_.say) train_.say(summary.error().message);
-    return train::TrainSummary{.reason = "interrupted"};
+    return call_.run([this] { return run_all(); });
   }
 
  private:
-  bool is_stopping() const { return train_.interrupts->stopping(); }
-  void look() {
-    if (!is_stopping()) return;
-    interruption_.request_stop();
-    stop_data_->request();
-  }
-  const std::string& name() const {
-    return options_.group.members[static_cast<std::size_t>(options_.group.rank)].first;
-  }
-  bool is_chief() const { return group_->communicator().rank() == 0; }
-
   Result<train::TrainSummary> run_all() {
     TFD_TRY(begin());
     train::TrainSummary summary{.reason = "end_of_data"};
     do {
-      if (is_stopping()) return fail(Code::kCancelled, "interrupted");
+      if (call_.is_stopping()) return fail(Code::kCancelled, "interrupted");
       auto outcome = one();
       if (!outcome && outcome.error().code == Code::kOutOfRange) break;
       if (!outcome) return fail(std::move(outcome).error());
       if (!outcome->updates.empty()) TFD_TRY(host_->update(outcome->updates), request_.function);
-      if (is_chief()) TFD_TRY(write(*std::move(outcome)));
-      doing_ = ++summary.step;
+      if (call_.is_chief()) TFD_TRY(write(*std::move(outcome)));
+      call_.at(++summary.step);
     } while (takes_data(function_));
-    // Nobody ends in order before the chief has written everything.
-    TFD_TRY(group_->communicator().barrier("end", round_++, Deadline::after(options_.step_timeout)));
-    group_->leave();
+    TFD_TRY(call_.end());
     return summary;
   }
 
-  Result<void> join() {
-    task::GroupOptions with = options_.group;
-    with.least = with.most = 0;
-    with.interruption = interruption_.get_token();
-    with.devices = options_.device.replicas;
-    with.describe = [this](task::TaskStatus& status) {
-      status.program = program_.path;
-      status.doing = fmt::format("{}, element {}", request_.function, doing_.load());
-    };
-    group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
-    const std::vector<int>& devices = group_->devices();
-    const int replicas = options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
-    const int members = group_->communicator().size();
-    if (replicas < members)
-      return fail(Code::kInvalidArgument, "--replicas: {}: there are {} processes, each of which needs a replica",
-                  counted(static_cast<std::uint64_t>(replicas), "replica"), members);
-    exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
-                                                options_.step_timeout, options_.bucket_bytes);
-    return {};
-  }
-
   Result<void> begin() {
-    TFD_TRY(join());
-    const step::ReplicaRange& own = exchange_->range();
+    TFD_TRY(call_.join());
+    const step::ReplicaRange& own = call_.exchange().range();
     copies_ = TFD_TRY(step::ReplicaCopies::make(program_, own.all));
     step::ReplicaOptions with;
     with.replicas = own.all;
     with.shared_replicas = own;
     with.data_root = options_.device.data_root;
     with.command_environment = options_.device.command_environment;
-    with.stop_data = stop_data_;
+    with.stop_data = call_.stop_data();
     with.log = train_.log;
     with.look_up = [this](const auto& lookups) { return host_->look_up(lookups); };
     with.gather_outputs = [this](const step::ReplicaOutputs& outputs) {
-      return gather_outputs(*exchange_, "outputs", round_++, outputs);
+      return gather_outputs(call_.exchange(), "outputs", call_.next_round(), outputs);
     };
     TFD_TRY(make_host());
     with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
     with.order = TFD_TRY(share_state());
     const Compat compat = options_.as_tensorflow ? Compat::kTensorflow : Compat::kNone;
     replicas_ = TFD_TRY(ReplicatedProgram::make(program_, *host_, copies_, with, compat,
-                                                options_.as_tensorflow ? group_->communicator().size() : 1));
+                                                options_.as_tensorflow ? call_.communicator().size() : 1));
     if (options_.device.on_begin) options_.device.on_begin();
     if (!takes_arguments(function_)) return {};
     const auto dataset = TFD_TRY(replicas_->distribute(request_.dataset), where());
@@ -172,7 +129,7 @@ class GroupFunction {
     }
     engine_ = TFD_TRY(make_engine());
     host_ = TFD_TRY(make_device_host(program_, make_engine, copies_, engine_, options_.device.logical_devices));
-    const step::ReplicaRange& own = exchange_->range();
+    const step::ReplicaRange& own = call_.exchange().range();
     train_.log.info("replicas {} to {} of {} on {}", own.first, own.first + own.count - 1, own.all,
                     fmt::join(function::names_of_devices(*engine_), ", "));
     return {};
@@ -185,7 +142,7 @@ class GroupFunction {
     std::vector<std::string> initial;  // copies of replicas have no initial value of their own
     for (const program::VariableDef& one : program_.variables)
       if (!one.per_worker && !copies_.has(one.name)) initial.push_back(one.name);
-    if (is_chief()) {
+    if (call_.is_chief()) {
       auto weights = TFD_TRY(find_weights(program_, request_, train_));
       const data::Order order{.seeds = data::ShuffleSeeds{data::draw_seed(), data::draw_seed()}};
       text = Json{{"weights", weights ? weights->path : ""}, {"order", step::format_data_position({order, {}})}}.dump();
@@ -196,14 +153,14 @@ class GroupFunction {
         for (std::size_t i = 0; i < initial.size(); ++i) state.emplace_back(initial[i], values[i]);
       }
     }
-    state = TFD_TRY(exchange_->send_all("the chief's variables", round_++, std::move(state), text));
+    state = TFD_TRY(call_.exchange().send_all("the chief's variables", call_.next_round(), std::move(state), text));
     const Json told = Json::parse(text, nullptr, false);
     if (!told.is_object() || !told.contains("weights") || !told["weights"].is_string() || !told.contains("order") ||
         !told["order"].is_string())
       return fail(Code::kProtocolMismatch, "malformed variables from {}", options_.group.members.front().first);
     if (const auto path = told["weights"].get<std::string>(); !path.empty()) {
       TFD_TRY(host_->import_state(state), path);
-    } else if (!is_chief()) {
+    } else if (!call_.is_chief()) {
       for (const auto& [variable, value] : state) TFD_TRY(host_->assign(variable, value));
     }
     return TFD_TRY(step::parse_data_position(told["order"].get<std::string>())).order;
@@ -228,7 +185,7 @@ class GroupFunction {
     TFD_TRY(replicas_->add_returns(request_.function, outcome));
     const auto combine = [&](const DistributedValue& value) {
       const Combine& how = request_.combine;
-      const int replicas = exchange_->range().all, workers = group_->communicator().size();
+      const int replicas = call_.exchange().range().all, workers = call_.communicator().size();
       if (!how.reduce)
         return options_.as_tensorflow ? gather_as_tensorflow(value, *how.gather_axis) : gather(value, *how.gather_axis);
       if (options_.as_tensorflow)
@@ -243,16 +200,10 @@ class GroupFunction {
   const GroupTrainingOptions& options_;
   const train::TrainOptions& train_;
   const program::FunctionDef& function_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
-      std::make_shared<const function::CommandStop>();
-  std::stop_source interruption_;
-  std::atomic<std::int64_t> doing_ = 0;
-  std::int64_t round_ = 0;  // of what is gathered
+  GroupCall call_;
   step::ReplicaCopies copies_;
-  std::shared_ptr<function::Engine> engine_;
+  std::shared_ptr<function::Engine> engine_;  // shared with the runner
   std::unique_ptr<VariableHost> host_;
-  std::unique_ptr<task::Group> group_;
-  std::unique_ptr<GroupExchange> exchange_;  // uses the group
   std::unique_ptr<ReplicatedProgram> replicas_;
   std::optional<DistributedIterator> elements_;  // nullopt: it takes no arguments
   std::vector<tensor::Tensor> rows_;             // of a prediction

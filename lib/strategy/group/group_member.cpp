@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "group_evaluation.hpp"
 #include "group_messages.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -411,7 +412,9 @@ Result<std::vector<step::Metric>> GroupMember::gather_metrics() {
 
 // A member that is interrupted, or fails, says so in place of its metrics, so that the others don't wait for it.
 Result<std::vector<step::Metric>> GroupMember::evaluate() {
-  auto own = trainer_.evaluate(nullptr, {.pipelines = static_cast<std::int64_t>(names_.size()), .id = rank()});
+  auto own = trainer_.evaluate(
+      nullptr, [this] { return is_interrupted() || group_->find_lost(); },
+      part_of_evaluation(group_->communicator(), static_cast<std::uint64_t>(trainer_.step())));
   const std::string state = own ? "" : own.error().code == Code::kCancelled ? "cancelled" : own.error().message;
   const auto states = TFD_TRY(exchange_->gather("evaluation", round_++, state));
   for (std::size_t rank = 0; rank < states.size(); ++rank) {

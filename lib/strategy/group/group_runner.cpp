@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/runners.hpp"
+#include "group_evaluation.hpp"
 #include "group_function.hpp"
 #include "group_place.hpp"
 #include "group_training.hpp"
@@ -62,6 +63,7 @@ class GroupRunner final : public Runner {
                   "--batch per-replica needs \"each\"",
                   program.path);
     std::vector<std::pair<std::string, std::string>> agreement{
+        {"what they run", "a training"},
         {"train.replicas", program.train->replicas == program::Replicas::kSplit ? "split" : "each"},
         {"the number of steps", program.train->steps ? std::to_string(*program.train->steps) : "none"},
         {"--verify-every", std::to_string(options.verify_every)},
@@ -74,8 +76,7 @@ class GroupRunner final : public Runner {
 
   Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,
                                            RunOptions options) override {
-    if (role_.job == TaskJob::kEvaluate)
-      return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
+    TFD_TRY(check_member());
     const program::FunctionDef* function = program.find_function(request.function);
     if (options_.compat != Compat::kNone && members_.size() > 1 && function != nullptr && function->has_updates())
       return fail(Code::kUnimplemented,
@@ -83,8 +84,10 @@ class GroupRunner final : public Runner {
                   "doesn't do",
                   request.function);
     const Combine& how = request.combine;
+    const std::string option = request.predict ? "--predict" : "--function";
     std::vector<std::pair<std::string, std::string>> agreement{
-        {request.predict ? "--predict" : "--function", request.function},
+        {"what they run", option},
+        {option, request.function},
         {"--dataset", request.dataset.empty() ? "none" : request.dataset},
         {"--reduce", !how.reduce                            ? "none"
                      : *how.reduce == program::Reduce::kSum ? "sum"
@@ -94,7 +97,21 @@ class GroupRunner final : public Runner {
     return run_function_in_group(program, request, options_of_group(program, std::move(options), std::move(agreement)));
   }
 
+  Result<train::TrainSummary> evaluate(const program::Program& program, const EvaluationRequest& request,
+                                       RunOptions options) override {
+    TFD_TRY(check_member());
+    std::vector<std::pair<std::string, std::string>> agreement{
+        {"what they run", "--evaluate"},
+        {"--evaluate", request.function},
+        {"the number of steps", request.steps ? std::to_string(*request.steps) : "none"}};
+    return evaluate_in_group(program, request, options_of_group(program, std::move(options), std::move(agreement)));
+  }
+
  private:
+  Result<void> check_member() const {
+    if (role_.job != TaskJob::kEvaluate) return {};
+    return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
+  }
   /// What only variables on devices can do, and what no group can.
   Result<void> check_on_host(const program::Program& program, const std::string& why) const {
     for (const program::VariableDef& one : program.variables) {

@@ -36,6 +36,13 @@ struct InputPart {
   std::int64_t id = 0;
 };
 
+/// One of the parts in which a dataset is evaluated: it has every count-th batch.
+struct EvaluationPart {
+  std::int64_t count = 1;
+  std::int64_t index = 0;
+  data::Order order = {};  // of several parts: the same for all, with seeds, or a shuffle has batches counted twice
+};
+
 struct ReplicaOutputs;
 struct ReplicaShare;
 
@@ -154,7 +161,7 @@ class ReplicaRunner {
   /// batch at a time. kCancelled if `stop` says so between batches.
   virtual Result<std::vector<Metric>> evaluate(const std::string& function, const VariableValues& variables,
                                                std::optional<std::int64_t> steps, const std::function<bool()>& stop,
-                                               const InputPart& part = {}) = 0;
+                                               const EvaluationPart& part = {}) = 0;
 };
 
 }  // namespace tfd::step

@@ -12,6 +12,7 @@
 
 #include "tfd/base/compat.hpp"
 #include "tfd/cluster/cluster_config.hpp"
+#include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/explain.hpp"
 #include "tfd/strategy/function_run.hpp"
 #include "tfd/strategy/kinds.hpp"
@@ -57,6 +58,11 @@ class Runner {
   /// Runs one function (see function_run.hpp). Errors of the strategy.
   virtual Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,
                                                    RunOptions options) = 0;
+  /// Evaluates one function once (see evaluator.hpp): by this process's devices, or by all members of a group.
+  virtual Result<train::TrainSummary> evaluate(const program::Program& program, const EvaluationRequest& request,
+                                               RunOptions options) {
+    return evaluate_once(program, request, options);
+  }
 };
 
 /// Makes the runner of a strategy. Errors: those of ParameterServerStrategy::make().
