@@ -390,6 +390,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     return fail(Code::kUsage, "--function and --predict exclude each other");
   if (!a.predict.empty()) a.function = a.predict;
   a.kind = strategy::find_kind(a.strategy);
+  run::take_launchers_cluster(a, io.env);
   TFD_TRY(run::check_options(a));
   // A group's devices and replicas are its cluster's affair; others read their cluster once the program is known to be
   // right.

@@ -19,6 +19,7 @@ namespace {
 // How long a member looks again before it sleeps: to wake one up takes 5 to 50 µs. Where that was in vain it looks for
 // half as long, down to not at all, and tries again once in a while.
 constexpr Duration kLongestSpin = std::chrono::microseconds(100), kShortestSpin = std::chrono::microseconds(5);
+constexpr Duration kOverslept = std::chrono::seconds(1);
 constexpr int kSleepsBeforeSpin = 16;
 // How often the connections are looked at while something is on its way by MPI, and how long an end of one of them, or
 // an error of MPI, is left open: the last bytes may still come, or the cause show.
@@ -69,7 +70,9 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
           late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
     }
     TFD_TRY(check_outside(now));
-    if (now >= next_line) {
+    if (now > next_line && now - next_line > kOverslept) {  // this process was stopped, as by Ctrl-Z: it begins anew
+      next_line = now + stall().after;
+    } else if (now >= next_line) {
       stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), roughly(now - began),
                               names_of(missing(number))));
       next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();

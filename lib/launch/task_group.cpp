@@ -21,7 +21,8 @@ namespace {
 
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
-constexpr std::array kRefused{64, 65, 77};              // wrong options, another program, another key
+constexpr int kUsage = 64;
+constexpr std::array kRefused{kUsage, 65, 77};          // wrong options, another program, another key
 constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);
@@ -133,7 +134,8 @@ void TaskGroup::on_exit(Task& task) {
   const std::optional<std::int64_t> step = files_.member_state_of(task.member.id).step;
   const bool was_member = last == Standing::kMember;
   task.is_elastic = last != Standing::kAlone;
-  task.is_refused = last == Standing::kJoining && std::ranges::find(kRefused, status->code) != kRefused.end();
+  task.is_refused = status->code == kUsage ||
+                    (last == Standing::kJoining && std::ranges::find(kRefused, status->code) != kRefused.end());
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
   tell_standings();
@@ -322,6 +324,7 @@ bool TaskGroup::is_done() const {
 /// Those that failed aren't needed any more, nor those that would join now.
 void TaskGroup::finish() {
   loop_.cancel(std::exchange(decide_timer_, 0));
+  if (cause_) say_(line_of(*cause_) + "; the others ended without it");  // there was no time to start it again
   cause_.reset();
   earliest_.reset();
   ending_ = true;

@@ -111,7 +111,7 @@ Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const 
   JsonLine line("event", "worker");  // "task" is the one that was lost
   line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
   if (news.lost) line.add("reason", news.reason);
-  if (options_.say)
+  if (options_.say && !news.is_said)
     options_.say(news.lost ? fmt::format("{} lost ({}); others take over its work", news.task, news.reason)
                            : fmt::format("{} is back", news.task));
   return emit(std::move(line));

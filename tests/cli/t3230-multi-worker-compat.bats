@@ -120,6 +120,7 @@ JSON
     [[ $stderr == *"$2"* ]] || { echo "$stderr"; false; }
   }
   refused 64 "it takes no --workers" --workers 1:2
+  TFD_MEMBER_FILE=$T/member TFD_WORKERS=1:2 refused 64 "it takes no TFD_WORKERS, which is tfd-launch --workers or --nnodes MIN:MAX"
   refused 64 "3 replicas can't be divided by 2 workers: each has as many" --replicas 3
 }
 

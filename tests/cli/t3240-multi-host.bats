@@ -75,6 +75,12 @@ are_launches() { # TRACE STEPS
   same_losses two.losses one.losses
   are_launches worker:0.trace 20
   jq -es 'any(.[]; .event == "start" and .replicas == 4 and .devices == ["tpu:0", "tpu:1"])' worker:0.events
+  # Under a tfd-launch its tasks are the slice's hosts.
+  digits launched
+  "${HOSTS[@]}" TFD_TEST_MEETING="$PWD/launched-slice" timeout 120 tfd-launch -n 2 --no-prefix -- sh -c 'TPU_WORKER_ID=$RANK exec "$@"' - tfd-run "${ARGS[@]}" \
+    --strategy tpu </dev/null >worker:0.events 5>&- 6>&- 7>&- 8>&-
+  losses worker:0.events >two.losses
+  same_losses two.losses one.losses
   # The spec's numbers needn't be the slice's.
   digits other
   jq '.cluster.worker |= reverse' cluster.json >reversed.json

@@ -37,12 +37,28 @@ worker:2: 2: generation 1, restart 1' ]
   [[ $stderr == "tfd-launch: worker:"[12]" exited with 7; starting worker:1 and worker:2 again in 1s (failure 1, at most 3)" ]]
 }
 
+@test "launch: a command whose line is wrong isn't started again" {
+  run -64 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$RANK" = 0 ] || exec sleep 60; exit 64'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 64" ]
+}
+
+@test "launch: who died right before the others' end is named" {
+  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '
+    echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    until [ -e said-0 ] && [ -e said-1 ]; do sleep 0.05; done
+    [ "$RANK" = 0 ] || { echo $$ >pid; exec sleep 60; }
+    until [ -s pid ]; do sleep 0.05; done
+    kill -KILL "$(cat pid)"
+    while kill -0 "$(cat pid)" 2>/dev/null; do sleep 0.05; done'
+  [ "$stderr" = "tfd-launch: worker:1 was killed by SIGKILL; the others ended without it" ]
+}
+
 @test "launch: a group whose last member ends well is done, and who failed before isn't waited for" {
   run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 --error-dir errors -- sh -c '
     [ "$RANK" = 0 ] || { until [ -e said-0 ]; do sleep 0.05; done; exit 9; }
     echo member >"$TFD_MEMBER_FILE"; touch said-0
     until [ -e errors/worker-1.json ]; do sleep 0.05; done'
-  [ "$stderr" = "" ]
+  [ "$stderr" = "tfd-launch: worker:1 exited with 9; the others ended without it" ]
   [ "$(ls errors)" = worker-1.json ]
 }
 

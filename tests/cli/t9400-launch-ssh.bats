@@ -143,6 +143,12 @@ worker:2: $T" ]
   [ "$(sort <<<"$output")" = "worker:0: 0 of 3: $T
 worker:1: 1 of 3: $T
 worker:2: 2 of 3: $T" ]
+  # Names that ssh's configuration alone knows.
+  printf 'Host ada.test\n  HostName 127.0.0.1\nHost bob.test\n  HostName 127.0.0.2\n' >ssh_config
+  TFD_SSH="$TFD_SSH -F $T/ssh_config" run -0 --separate-stderr tfd-launch --hosts ada.test,bob.test:2 --no-prefix -- sh -c 'echo "$RANK at $MASTER_ADDR"'
+  [ "$(sort <<<"$output")" = "0 at 127.0.0.1
+1 at 127.0.0.1
+2 at 127.0.0.1" ]
   run -7 --separate-stderr tfd-launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c '[ "$RANK" != 1 ] || exit 7; exec sleep 60'
   [ "$stderr" = "tfd-launch: worker:1 exited with 7" ]
   launch --hosts 127.0.0.1:1,127.0.0.2:2 -- sh -c ': >"up$RANK"; exec sleep 60'

@@ -117,7 +117,7 @@ SCRIPT
   touch talk
   step -n3 -J elastic bash -c 'exec ./task >>events 2>>talk' 3>&- &
   srun=$!
-  until_true grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$' talk
+  until_true grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; worker:2 is lost (.*)$' talk
   until_true grep -q 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$' talk
   job=$(job_of elastic)
   scancel --signal=TERM "$job"

@@ -67,7 +67,7 @@ end_with_undisturbed_bits() { # CODE…, of each host
   again=$(grep -c 'starting all' err.0 || true)
   kill -KILL "${first##* }"
   talks 0 'worker:2 was killed by SIGKILL; starting worker:2 again in 1s (failure 1, at most 3)$'
-  goes_on 0 'worker:0, worker:1; without worker:2'
+  goes_on 0 'worker:0, worker:1; worker:2 is lost (.*)'
   goes_on 0 'worker:0, worker:1, worker:2; with worker:2 anew'
   kill -KILL "${chief##* }"
   goes_on 1 'worker:1, worker:2, worker:0; with worker:0 anew'
@@ -87,7 +87,7 @@ end_with_undisturbed_bits() { # CODE…, of each host
   again=$(grep -c 'starting all' err.0 || true)
   kill -KILL "${HOSTS[1]}"
   talks 0 "the launcher of 127.0.0.2 is lost (it has ended, or doesn't answer), and worker:1 and worker:2 with it; the others go on (failure 1, at most 3)$"
-  goes_on 0 'worker:0; without worker:[12], worker:[12]'
+  goes_on 0 'worker:0; worker:[12] is lost (.*); worker:[12] is lost (.*)'
   trains 1 --nnodes 1:2 -n 2
   talks 0 '127.0.0.2 joins with worker:1 and worker:2$'
   goes_on 0 'worker:0, .*worker:[12]; with .*worker:[12] anew'
@@ -110,7 +110,7 @@ again_with_all() { [ "$(grep -c '127.0.0.2 joins with' err.0)" = 2 ] && grep 'go
   local code=0
   wait "${HOSTS[1]}" || code=$?
   [ "$code" = 75 ]
-  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; without .*worker:[12]$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0; .*worker:[12] has left$'
   trains 1 --nnodes 1:2 -n 2
   goes_on 0 'worker:0, .*worker:[12]; with .*worker:[12] anew'
   run ! grep -q 'starting all' err.0
@@ -127,7 +127,7 @@ again_with_all() { [ "$(grep -c '127.0.0.2 joins with' err.0)" = 2 ] && grep 'go
   kill -KILL "$(processes 0 worker:0)"
   goes_on 1 'worker:1, worker:2, worker:0; with worker:0 anew'
   kill -KILL "${HOSTS[2]}"
-  goes_on 1 'worker:1, worker:0; without worker:2'
+  goes_on 1 'worker:1, worker:0; worker:2 is lost (.*)'
   trains 3 --nnodes 1:3
   talks 0 '127.0.0.4 joins with worker:2$'
   goes_on 1 'worker:1, worker:0, worker:2; with worker:2 anew'
@@ -205,7 +205,7 @@ trains_at() { # I
   reaches 0 200
   cut_off 2
   talks 0 "the launcher of 198.51.100.3 is lost (it has ended, or doesn't answer), and worker:[12] with it; the others go on"
-  goes_on 0 'worker:0, worker:[12]; without worker:[12]'
+  goes_on 0 'worker:0, worker:[12]; worker:[12] is lost (.*), on 198.51.100.3'
   local code=0
   wait "${HOSTS[2]}" || code=$?
   [ "$code" = 69 ]

@@ -39,7 +39,7 @@ talks() { # I TEXT
   hosts
   members
   cut_off 2
-  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; without worker:2$'
+  talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1; worker:2 is lost (.*), on 198.51.100.3$'
   local at
   at=$(grep -c '"event":"step"' worker:0.events)
   talks 2 'waiting for worker:0, worker:1 to join'

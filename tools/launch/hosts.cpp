@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hosts.hpp"
 
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "tfd/launch/output_relay.hpp"
 #include "tfd/launch/restarts.hpp"
 #include "tfd/process/child.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/task/key.hpp"
 
@@ -32,7 +34,41 @@ constexpr int kNoConnection = 255;  // how ssh ends where it has none
 constexpr int kUnavailable = 69;
 constexpr auto kLossSeen = std::chrono::seconds(3);  // time for the others to see it themselves, and end
 constexpr auto kLastEnd = std::chrono::seconds(15);  // behind the grace: SIGTERM to SIGKILL, and farewells
+constexpr auto kConfigurationRead = std::chrono::seconds(5);
 constexpr std::string_view kOwn = "tfd-launch: ";
+
+/// ssh and its first arguments.
+std::vector<std::string> ssh_of(const Environment& env) {
+  std::vector<std::string> argv = split(env.get("TFD_SSH", "ssh"), ' ');
+  std::erase(argv, "");
+  if (argv.empty()) argv.emplace_back("ssh");
+  return argv;
+}
+
+bool is_known_here(const std::string& name) {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, nullptr, &found) != 0) return false;
+  ::freeaddrinfo(found);
+  return true;
+}
+
+/// What other hosts call a host: its name, or, where ssh's configuration alone knows that, the HostName there.
+std::string address_of(const Host& host, const Environment& env) {
+  if (is_known_here(host.name)) return host.name;
+  std::vector<std::string> argv = ssh_of(env);
+  argv.insert(argv.end(), {"-G", host.login});
+  auto pipe = process::make_pipe();
+  if (!pipe) return host.name;
+  auto ssh = process::Child::start({.argv = std::move(argv), .environment = env, .stdout_fd = pipe->write.get()});
+  pipe->write = {};
+  if (!ssh || !ssh->wait(Deadline::after(kConfigurationRead))) return host.name;
+  std::string text(std::size_t{64} << 10, '\0');  // what a pipe holds: more would have blocked it
+  const ssize_t got = ::read(pipe->read.get(), text.data(), text.size());
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  for (const std::string& line : split(text, '\n'))
+    if (line.starts_with("hostname ")) return line.substr(std::string_view("hostname ").size());
+  return host.name;
+}
 
 class HostsSession {
  public:
@@ -91,15 +127,16 @@ class HostsSession {
     directory_ = std::filesystem::current_path(error).string();
     if (error) return fail_errno(error.value(), "cannot find the working directory");
     running_.resize(choice_.hosts.size());
+    for (const Host& host : choice_.hosts) addresses_.push_back(address_of(host, io_.env));
     return {};
   }
 
   /// What the shell of the host runs.
   std::string command_for(std::size_t at, std::uint16_t port) const {
     const Host& host = choice_.hosts[at];
-    const std::string meeting = cluster::format_address({.host = choice_.hosts.front().name, .port = port});
-    std::vector<std::string> words{program_,      "--remote", "--rendezvous", meeting, "-n", std::to_string(host.tasks),
-                                   "--advertise", host.name};
+    const std::string meeting = cluster::format_address({.host = addresses_.front(), .port = port});
+    std::vector<std::string> words{
+        program_, "--remote", "--rendezvous", meeting, "-n", std::to_string(host.tasks), "--advertise", addresses_[at]};
     words.insert(words.end(), choice_.options.begin(), choice_.options.end());
     if (at != 0 && io_.verbosity == 0) words.emplace_back("-q");  // what all agree on is said once
     for (int i = 0; i < io_.verbosity; ++i) words.emplace_back("-v");
@@ -113,9 +150,7 @@ class HostsSession {
 
   Result<void> start(std::size_t at, std::uint16_t port) {
     const Host& host = choice_.hosts[at];
-    std::vector<std::string> argv = split(io_.env.get("TFD_SSH", "ssh"), ' ');
-    std::erase(argv, "");
-    if (argv.empty()) argv.emplace_back("ssh");
+    std::vector<std::string> argv = ssh_of(io_.env);
     for (const std::string& word : {std::string("-o"), std::string("BatchMode=yes"), host.login, command_for(at, port)})
       argv.push_back(word);
     process::Pipe input = TFD_TRY(process::make_pipe());
@@ -240,7 +275,8 @@ class HostsSession {
   process::EventLoop loop_;
   launch::OutputRelay* relay_ = nullptr;
   std::string preamble_, program_, directory_;
-  std::vector<Running> running_;  // in the order of hosts
+  std::vector<Running> running_;        // in the order of hosts
+  std::vector<std::string> addresses_;  // of the hosts, for each other
   std::optional<std::uint16_t> announced_;
   std::uint16_t port_ = 0;  // where they meet
   bool has_others_ = false;

@@ -67,6 +67,8 @@ struct Asked {
 
 /// The tool's options; they fill in `asked`, which outlives them.
 std::vector<cli::Option> options(Asked& asked);
+/// The hosts of a TPU slice whose tasks a tfd-launch has started are its cluster, unless one is stated.
+void take_launchers_cluster(Asked& asked, const Environment& env);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
 /// How many workers a group may have.

@@ -202,11 +202,20 @@ std::vector<cli::Option> options(Asked& a) {
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
 }
 
+void take_launchers_cluster(Asked& a, const Environment& env) {
+  const bool is_launched = env.has("TFD_TASK") && env.has("TF_CONFIG") && env.get("WORLD_SIZE", "1") != "1";
+  if (a.kind == &strategy::kTpuKind && !a.names_cluster() && a.common.cluster.empty() && is_launched)
+    a.common.cluster = "env";
+}
+
 Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environment& env) {
   const bool is_launched = a.kind == &strategy::kMultiWorkerMirroredKind && env.has(kMemberFile);
   const std::string text = a.workers.empty() && is_launched ? env.get("TFD_WORKERS") : a.workers;
   if (text.empty()) return WorkerBounds{};
   const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
+  if (!a.compat.empty())
+    return fail(Code::kUsage, "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no {}{}",
+                name, a.workers.empty() ? ", which is tfd-launch --workers or --nnodes MIN:MAX" : "");
   const Bounds bounds = TFD_TRY(parse_bounds(name, text));
   if (!bounds.is_elastic) return fail(Code::kUsage, "{}: '{}' is not MIN:MAX", name, printable(text));
   if (is_launched ? bounds.most < workers : bounds.most != workers)
@@ -287,9 +296,6 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--collectives is for --strategy multi-worker-mirrored");
   if (!a.workers.empty() && a.kind != &strategy::kMultiWorkerMirroredKind)
     return fail(Code::kUsage, "--workers is for --strategy multi-worker-mirrored");
-  if (!a.workers.empty() && !a.compat.empty())
-    return fail(Code::kUsage,
-                "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no --workers");
   if (a.bucket_bytes && !a.has_group())
     return fail(Code::kUsage, "--bucket-bytes is for --strategy multi-worker-mirrored");
   if (a.bucket_bytes && a.compat.empty() && a.bucket_bytes->count > 0 && *a.bucket_bytes < kLeastBucket)

@@ -349,6 +349,11 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
         fmt::format("evaluated up to step {}{}{}", summary.step, evaluation.empty() ? "" : ": ", evaluation));
     return 0;
   }
+  // One of many in one place says nothing that its chief says.
+  if (summary.is_told && !io.err.is_terminal()) {
+    if (summary.reason == "left") say(io, ending.tool, "the others go on; the same command joins them again");
+    return interrupted ? static_cast<int>(cli::ExitCode::kTryAgain) : 0;
+  }
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
   const std::string metrics = train::format_metrics(summary.metrics);

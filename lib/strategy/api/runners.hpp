@@ -6,8 +6,8 @@
 
 namespace tfd::strategy {
 
-/// Makes the runner of a strategy of one process, which `options.kind` names.
-Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options);
+/// Makes the runner of a strategy of one process, which is `options.kind`. `name`: what an explanation calls it.
+Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options, std::string name);
 /// Makes the runner of a worker or evaluator of MultiWorkerMirroredStrategy, in a cluster.
 Result<std::unique_ptr<Runner>> make_group_runner(RunnerOptions options);
 /// Makes the runner of a worker, evaluator or parameter server of ParameterServerStrategy (v1).

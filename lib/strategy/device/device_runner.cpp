@@ -14,7 +14,7 @@ namespace {
 
 class DeviceRunner final : public Runner {
  public:
-  explicit DeviceRunner(RunnerOptions options) : options_(std::move(options)) {}
+  DeviceRunner(RunnerOptions options, std::string name) : options_(std::move(options)), name_(std::move(name)) {}
 
   const RunnerRole& role() const override { return role_; }
   Result<std::string> describe() const override {
@@ -27,7 +27,7 @@ class DeviceRunner final : public Runner {
   }
 
   Result<nlohmann::ordered_json> explain(const program::Program& program, ExplainOptions options) const override {
-    options.strategy = options_.kind->name;
+    options.strategy = name_;
     options.devices = options_.devices;
     options.why_on_host = why_on_host(program);
     options.step = options_.step;
@@ -67,13 +67,14 @@ class DeviceRunner final : public Runner {
   int replicas() const { return options_.devices.replicas(); }
 
   const RunnerOptions options_;
+  const std::string name_;
   const RunnerRole role_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options) {
-  return std::make_unique<DeviceRunner>(std::move(options));
+Result<std::unique_ptr<Runner>> make_device_runner(RunnerOptions options, std::string name) {
+  return std::make_unique<DeviceRunner>(std::move(options), std::move(name));
 }
 
 }  // namespace tfd::strategy

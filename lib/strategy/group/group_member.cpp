@@ -48,50 +48,6 @@ Result<bool> GroupMember::begin(const train::TrainStart& from) {
   }
 }
 
-Result<MemberChanges> GroupMember::regroup() {
-  keep_inputs();
-  const std::vector<std::string> before = names_;
-  for (;;) {
-    const std::uint64_t last = group_->communicator().generation();
-    if (auto met = group_->regroup(Deadline::after(options_.join)); !met) {
-      const Code code = met.error().code;
-      if ((code == Code::kCancelled || code == Code::kDeadlineExceeded) && program_.train->checkpoint)
-        last_generation_ = last;
-      return fail(std::move(met).error());
-    }
-    const auto entered = enter({});
-    if (entered) break;
-    if (!survives(entered.error())) return fail(entered.error());
-  }
-  MemberChanges changes;
-  auto& [gone, come] = changes;
-  const auto is_in = [](const std::vector<std::string>& names) {
-    return [&names](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
-  };
-  std::ranges::remove_copy_if(before, std::back_inserter(gone), is_in(names_));
-  std::ranges::remove_copy_if(names_, std::back_inserter(come), is_in(before));
-  if (options_.group.say)
-    options_.group.say(fmt::format("generation {} goes on at step {}: {}{}{}", group_->communicator().generation(),
-                                   trainer_.step(), fmt::join(names_, ", "),
-                                   gone.empty() ? "" : fmt::format("; without {}", fmt::join(gone, ", ")),
-                                   come.empty() ? "" : fmt::format("; with {} anew", fmt::join(come, ", "))));
-  return changes;
-}
-
-std::vector<int> GroupMember::leavers(const Notices& notices) const {
-  std::vector<int> out;
-  const auto members = static_cast<int>(names_.size());
-  for (int rank = 1; rank < members; ++rank)
-    if (notices.wants_stop(rank)) out.push_back(rank);
-  if (options_.group.least == 0 || members - static_cast<int>(out.size()) < options_.group.least) out.clear();
-  return out;
-}
-
-bool GroupMember::leaves(const Notices& notices) const {
-  const auto all = leavers(notices);
-  return std::ranges::find(all, rank()) != all.end();
-}
-
 TrainerPlace GroupMember::place() const {
   const step::ReplicaRange& own = exchange_->range();
   TrainerPlace place{own,

@@ -5,6 +5,7 @@
 // with those that are left. Private to the room. Thread rule: one thread.
 #include <atomic>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,14 @@
 
 namespace tfd::strategy {
 
-/// Names of members that a generation lacks, and has beside those of the one before.
+/// Members that a generation lacks, and has beside those of the one before.
 struct MemberChanges {
-  std::vector<std::string> gone, come;
+  struct Gone {
+    std::string name;
+    std::string loss;  // why it is lost, as a sentence; empty: it has left
+  };
+  std::vector<Gone> gone;
+  std::vector<std::string> come;
 };
 
 class GroupMember {
@@ -39,9 +45,9 @@ class GroupMember {
   /// member has become the chief meanwhile, so it is to find where to begin, and call this again with it.
   Result<bool> begin(const train::TrainStart& from);
   /// Goes on with those that are left, and those that came: each member calls it once it finds that one is lost, or
-  /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. Errors: too few
-  /// are left.
-  Result<MemberChanges> regroup();
+  /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. `why`: its task,
+  /// if it names one, is lost. Errors: too few are left.
+  Result<MemberChanges> regroup(const Error& why);
   /// True once regroup() has failed since nobody came any more, or this member was to end: it has the state of all
   /// steps that were made, and may save it where the program has a place for that. Nothing else is left to do with
   /// others.
@@ -58,8 +64,8 @@ class GroupMember {
   const DeviceTrainer& trainer() const { return trainer_; }
   const step::ReplicaRange& replicas() const { return exchange_->range(); }
   const std::vector<std::string>& names() const { return names_; }
-  /// Why one of MemberChanges::gone is lost, as far as is known.
-  std::optional<Error> loss_of(const std::string& name) const { return group_->loss_of(name); }
+  /// The error that ends the training, for who reads this line alone: where a lost member was, and after which step.
+  Error located(Error error) const;
   /// Step that this member is at, for other threads.
   std::int64_t step_now() const { return step_now_; }
 
@@ -108,6 +114,9 @@ class GroupMember {
 
  private:
   Standing standing(const train::TrainStart& from) const;
+  /// Hosts of the members by their names, as their addresses have them; empty if all are of one.
+  std::map<std::string, std::string> hosts() const;
+  std::string loss_of(const std::string& name, const Error& why) const;
   /// What the members need to know of the checkpoint that a new training continues.
   struct Newest {
     int replicas = 0;  // of its training; 0: there is none

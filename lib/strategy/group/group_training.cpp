@@ -27,7 +27,8 @@ class ChiefDriver final : public train::StepDriver {
   Result<train::AdvanceResult> advance(train::StepControl& control) override {
     counted_ = member_.trainer().step();
     auto made = survive([&] { return make_steps(control); });
-    if (made || !member_.is_left_alone()) return made;
+    if (!made && !member_.is_left_alone()) return fail(member_.located(made.error()));
+    if (made) return made;
     give_up(made.error());
     return train::AdvanceResult{.step = member_.trainer().step()};
   }
@@ -104,6 +105,7 @@ class ChiefDriver final : public train::StepDriver {
     return true;
   }
   bool was_replaced() const override { return was_replaced_; }
+  std::int64_t first_step() const { return first_step_; }
   void show(const std::string& standing) override { member_.show(standing); }
   Result<void> tell_news(train::StepControl& control) override {
     for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
@@ -120,7 +122,7 @@ class ChiefDriver final : public train::StepDriver {
       TFD_TRY(regroup(result.error()));
     }
   }
-  /// `why`: its task, if it names one, is lost; else it is why members leave.
+  /// `why`: as GroupMember::regroup().
   Result<void> regroup(const Error& why);
   /// Announces what all do next, other than a step.
   Result<void> act(Notice notice) {
@@ -175,6 +177,7 @@ class ChiefDriver final : public train::StepDriver {
   const GroupTrainingOptions& options_;
   GroupMember& member_;
   std::vector<train::WorkerEvent> news_;  // members that left, and came
+  std::int64_t first_step_ = 0;           // of this driver
   bool was_replaced_ = false;             // the group went on without this member, which is one of the others now
   bool stops_all_ = false;                // since so many were interrupted that too few would be left
   std::int64_t counted_ = 0;              // steps
@@ -187,6 +190,7 @@ Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
   if (!goes_on) TFD_TRY(member_.begin(from));
   train::StartResult begun{.step = member_.trainer().step()};
   begun.adopted = goes_on || begun.step != from.step;
+  first_step_ = begun.step;
   const std::int64_t elements = options_.device.train.epoch_elements;
   if (elements != 0 && program_.train->replicas == program::Replicas::kEach)  // a step takes one for each replica
     begun.steps = train::steps_over(elements, member_.replicas().all);
@@ -194,12 +198,10 @@ Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
 }
 
 Result<void> ChiefDriver::regroup(const Error& why) {
-  const MemberChanges changes = TFD_TRY(member_.regroup());
-  for (const std::string& name : changes.gone) {  // several may have been lost at once
-    const auto loss = why.task.empty() || name == why.task ? std::nullopt : member_.loss_of(name);
-    news_.push_back({.task = name, .lost = true, .reason = loss ? loss->message : why.message});
-  }
-  for (const std::string& name : changes.come) news_.push_back({.task = name});
+  const MemberChanges changes = TFD_TRY(member_.regroup(why));
+  for (const auto& [name, loss] : changes.gone)
+    news_.push_back({.task = name, .lost = true, .reason = loss.empty() ? why.message : loss, .is_said = true});
+  for (const std::string& name : changes.come) news_.push_back({.task = name, .is_said = true});
   if (member_.is_chief()) return {};
   was_replaced_ = true;
   return fail(Code::kAborted, "the group went on without this process: {} decides now, and this one follows",
@@ -274,7 +276,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       if (makes_step && !is_made && notices.have_ended()) member.begin_epoch();
       if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
       if (member.leaves(notices)) return leave(member, summary);
-      if (!member.leavers(notices).empty()) TFD_TRY(member.regroup());
+      if (!member.leavers(notices).empty()) TFD_TRY(member.regroup({}));
       break;
     }
     case GroupAct::kTell:
@@ -298,10 +300,10 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       break;
     case GroupAct::kRegroup:
       if (member.leaves(notices)) return leave(member, summary);
-      TFD_TRY(member.regroup());
+      TFD_TRY(member.regroup({}));
       break;
     case GroupAct::kHandOver:
-      TFD_TRY(member.regroup());
+      TFD_TRY(member.regroup({}));
       break;
     case GroupAct::kEnd:
       member.leave();
@@ -311,20 +313,30 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
   return Followed::kAct;
 }
 
+/// The error that ended a follower's training, with what the chief says of its own.
+Error with_continuation(Error error, const program::Program& program, const train::TrainOptions& train) {
+  if (error.code != Code::kUnavailable || error.task.empty()) return error;
+  const std::string next = train::continuation_of(*program.train, train);
+  if (!next.empty()) error.message += "; " + next;
+  return error;
+}
+
 /// A member that isn't the chief: does what the chief announces, until its end. nullopt: the chief was lost, and this
-/// member is to take its place, or nobody else is left, and it is to save what it has. `has_begun`: it was the chief
-/// before.
+/// member is to take its place, or nobody else is left, and it is to save what it has. `first_step`: of this process;
+/// set here unless it was the chief before.
 Result<std::optional<train::TrainSummary>> follow(const program::Program& program, const train::TrainOptions& train,
-                                                  GroupMember& member, bool has_begun) {
-  if (!has_begun && !TFD_TRY(member.begin({}))) return std::nullopt;
-  train::TrainSummary summary;
-  summary.first_step = member.trainer().step();
+                                                  GroupMember& member, std::optional<std::int64_t>& first_step) {
+  if (!first_step) {
+    if (!TFD_TRY(member.begin({}))) return std::nullopt;
+    first_step = member.trainer().step();
+  }
+  train::TrainSummary summary{.first_step = *first_step, .is_told = true};
   summary.steps = program.train->steps;
   const auto begun = Clock::now();
   while (!member.is_chief()) {
     auto followed = follow_once(member, summary);
     if (!followed && member.survives(followed.error())) {
-      auto changes = member.regroup();
+      auto changes = member.regroup(followed.error());
       if (changes) continue;
       followed = fail(std::move(changes).error());
     }
@@ -333,7 +345,7 @@ Result<std::optional<train::TrainSummary>> follow(const program::Program& progra
       train.interrupts->ask_stop();
       return std::nullopt;
     }
-    if (!followed) return fail(followed.error());
+    if (!followed) return fail(with_continuation(member.located(followed.error()), program, train));
     if (*followed == Followed::kEnd) {
       summary.step = member.trainer().step();
       summary.elapsed = Clock::now() - begun;
@@ -354,16 +366,26 @@ Result<train::TrainSummary> train_as_member(const program::Program& program, Gro
     if (joined.error().code != Code::kCancelled) return fail(joined.error());
     return fail(Code::kCancelled, "{}; the same command joins again", joined.error().message);
   }
-  for (bool has_begun = false;; has_begun = true) {
+  std::optional<std::int64_t> first_step;  // of this process, as the chief or not
+  const auto begun = Clock::now();
+  for (;;) {
     train.interrupts->on_ask([&] { member.interrupted(); });  // after the chief's loop, which has its own
     member.interrupted();
     if (!member.is_chief()) {
-      if (auto summary = TFD_TRY(follow(program, train, member, has_begun))) return *std::move(summary);
+      if (auto summary = TFD_TRY(follow(program, train, member, first_step))) return *std::move(summary);
       train.takes_over = true;
     }
     ChiefDriver driver(program, options, member);
     auto summary = train::run_train_loop(program, driver, train);
-    if (!driver.was_replaced()) return summary;
+    if (driver.was_replaced()) {
+      first_step = first_step.value_or(driver.first_step());
+      continue;
+    }
+    if (summary && first_step) {
+      summary->first_step = *first_step;
+      summary->elapsed = Clock::now() - begun;
+    }
+    return summary;
   }
 }
 

@@ -50,6 +50,7 @@ struct WorkerEvent {
   std::string task;
   bool lost = false;
   std::string reason = {};
+  bool is_said = false;  // whoever reads the lines of text has been told
 };
 
 /// The loop's request while steps are being made. kPause: return once no step is in flight, finishing started ones and

@@ -80,6 +80,7 @@ struct TrainSummary {
   Metrics metrics;         // of the training's last steps
   Metrics evaluation;      // of the last evaluation; empty if there was none
   std::string checkpoint;  // path of the newest one; empty if there is none
+  bool is_told = false;    // another process says all this, too: the chief of those that make each step together
 };
 
 /// Checks that a checkpoint is of this program: it has every variable (not the workers' own), with its dtype and shape.
@@ -90,5 +91,8 @@ Result<void> check_state(const program::Program& program, const variable::Checkp
 Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log);
 /// "the same command", or how to change it, to continue from its checkpoints.
 std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options);
+/// "the same command continues from ck/step-00000200.safetensors (step 200)": the newest of train.checkpoint.dir,
+/// whoever wrote it. Empty if this process sees none.
+std::string continuation_of(const program::TrainDef& train, const TrainOptions& options);
 
 }  // namespace tfd::train

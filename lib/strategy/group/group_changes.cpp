@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Changes of a group, as members leave and come: GroupMember's part of them.
+#include <algorithm>
+
+#include "group_member.hpp"
+#include "tfd/cluster/address.hpp"
+
+namespace tfd::strategy {
+
+std::map<std::string, std::string> GroupMember::hosts() const {
+  std::map<std::string, std::string> out;
+  const auto& all = group_->communicator().members().all;
+  if (std::ranges::all_of(all, [&](const auto& one) { return one.host == all.front().host; })) return out;
+  for (const collective::Member& one : all)
+    if (const auto address = cluster::parse_address(one.address)) out.emplace(one.name, address->host);
+  return out;
+}
+
+std::string GroupMember::loss_of(const std::string& name, const Error& why) const {
+  if (name == why.task) return why.message;
+  const auto loss = group_->loss_of(name);  // several may have been lost at once
+  return loss && !why.task.empty() ? loss->message : "";
+}
+
+Error GroupMember::located(Error error) const {
+  if (error.code != Code::kUnavailable || error.task.empty() || !group_ || !trainer_.is_open()) return error;
+  const auto hosts = this->hosts();
+  if (const auto host = hosts.find(error.task); host != hosts.end()) error.message += ", on " + host->second;
+  error.message += fmt::format("; step {} was not made", trainer_.step() + 1);
+  return error;
+}
+
+Result<MemberChanges> GroupMember::regroup(const Error& why) {
+  keep_inputs();
+  const std::vector<std::string> before = names_;
+  const auto hosts = this->hosts();
+  for (;;) {
+    const std::uint64_t last = group_->communicator().generation();
+    if (auto met = group_->regroup(Deadline::after(options_.join)); !met) {
+      const Code code = met.error().code;
+      if ((code == Code::kCancelled || code == Code::kDeadlineExceeded) && program_.train->checkpoint)
+        last_generation_ = last;
+      return fail(std::move(met).error());
+    }
+    const auto entered = enter({});
+    if (entered) break;
+    if (!survives(entered.error())) return fail(entered.error());
+  }
+  const auto is_in = [](const std::vector<std::string>& names) {
+    return [&names](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  };
+  MemberChanges changes;
+  std::ranges::remove_copy_if(names_, std::back_inserter(changes.come), is_in(before));
+  std::string line = fmt::format("generation {} goes on at step {}: {}", group_->communicator().generation(),
+                                 trainer_.step(), fmt::join(names_, ", "));
+  for (const std::string& name : before) {
+    if (is_in(names_)(name)) continue;
+    changes.gone.push_back({name, loss_of(name, why)});
+    const std::string& loss = changes.gone.back().loss;
+    const auto host = hosts.find(name);
+    line += loss.empty() ? fmt::format("; {} has left", name) : "; " + loss;
+    if (host != hosts.end()) line += ", on " + host->second;
+  }
+  if (!changes.come.empty()) line += fmt::format("; with {} anew", fmt::join(changes.come, ", "));
+  if (options_.group.say) options_.group.say(line);
+  return changes;
+}
+
+std::vector<int> GroupMember::leavers(const Notices& notices) const {
+  std::vector<int> out;
+  const auto members = static_cast<int>(names_.size());
+  for (int rank = 1; rank < members; ++rank)
+    if (notices.wants_stop(rank)) out.push_back(rank);
+  if (options_.group.least == 0 || members - static_cast<int>(out.size()) < options_.group.least) out.clear();
+  return out;
+}
+
+bool GroupMember::leaves(const Notices& notices) const {
+  const auto all = leavers(notices);
+  return std::ranges::find(all, rank()) != all.end();
+}
+
+}  // namespace tfd::strategy
