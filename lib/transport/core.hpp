@@ -107,6 +107,7 @@ class Core final : public Endpoint, private Wire::Sink {
 
   // core_liveness.cpp: heartbeats and silent peers.
   void check_liveness();
+  bool holds_something(LinkId link);
   Duration ping_interval() const;
   void send_ping(Link& link);
   bool is_silent(Link& link, Clock::time_point now) const;

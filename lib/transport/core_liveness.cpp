@@ -14,8 +14,9 @@ constexpr int kCallersSilence = 4;                               // intervals, u
 
 }  // namespace
 
-// Pings are sent on links that were silent for an interval. With thousands of links the interval is longer: an idle
-// cluster costs next to nothing.
+// Pings are sent on links that were silent for an interval. With thousands of links the interval is longer, except for
+// peers that hold a request of ours: an idle cluster costs next to nothing, and the silence of one that works is noticed
+// as soon in a cluster of any size.
 Duration Core::ping_interval() const {
   return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
 }
@@ -33,13 +34,19 @@ void Core::check_liveness() {
     if (is_silent(*link, now)) silent.push_back(id);
     const Duration quiet =
         is_accepted(id) ? std::max({kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval, interval})
-                        : interval;
+        : holds_something(id) ? options_.heartbeat_interval
+                              : interval;
     if (link->pinged || now - link->heard < quiet) continue;
     link->pinged = now;
     send_ping(*link);
   }
   for (const LinkId id : silent) on_silent(id, now);
   at(now + options_.heartbeat_interval, [this] { check_liveness(); });
+}
+
+bool Core::holds_something(LinkId id) {
+  const Peer* peer = peer_of(id);
+  return peer != nullptr && peer->link == id && !peer->pending.empty();
 }
 
 // A ping states when the next one comes at the latest; until well after that the other side needn't send its own.

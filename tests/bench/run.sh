@@ -4,6 +4,7 @@
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
+# A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
@@ -150,10 +151,15 @@ bench_data() {
 }
 
 # Not one of all: it takes as long as everything else together.
+bench_scale() {
+  ninja -C "$build" --quiet tests/bench/bench-farm tests/bench/bench-scale
+  python3 "$source/tests/bench/scale/run.py" "$build" "$@"
+}
+
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
   all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
-  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | build) "bench_$what" "${@:3}" ;;
+  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

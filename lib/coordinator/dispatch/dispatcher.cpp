@@ -67,15 +67,19 @@ std::vector<Dispatcher::Assignment> Dispatcher::assign(Clock::time_point now) {
   return taken;
 }
 
-// Assigns closures round-robin to the workers that hold less than their share. One that runs alone waits for a worker
-// that holds none, and closures queued behind it wait, too.
+// Assigns closures round-robin to the workers that hold less than their share, in handfuls, which travel in one message
+// each. One that runs alone waits for a worker that holds none, and closures queued behind it wait, too.
 void Dispatcher::assign(WorkerPool::Share share, Clock::time_point now, std::vector<Assignment>& taken) {
   while (const Closure* next = closures_.next()) {
     const auto index = workers_.take_turn(share, next->runs_alone);
     if (!index) return;
-    const ClosurePtr& closure = closures_.take();
-    workers_.give(*index, closure->id, closure->runs_alone, now);
-    taken.push_back({*index, workers_[*index].generation(), closure});
+    for (std::size_t left = workers_.handful(*index, share, closures_.queued()); left > 0 && next; --left) {
+      const ClosurePtr& closure = closures_.take();
+      workers_.give(*index, closure->id, closure->runs_alone, now);
+      taken.push_back({*index, workers_[*index].generation(), closure});
+      next = closures_.next();
+      if (closure->runs_alone || (next && next->runs_alone)) break;
+    }
   }
 }
 
@@ -88,7 +92,9 @@ bool Dispatcher::finish(const Assignment& one, Result<task::ClosureOutcome> outc
   if (!holds(one)) return false;
   const bool is_step = outcome.has_value() && !one.closure->command && !one.closure->call.closure;
   workers_.take_back(one.worker, one.closure->id);
-  workers_.answered(one.worker, is_step, now);
+  std::optional<Duration> ran;
+  if (outcome) ran = outcome->command ? std::chrono::microseconds(outcome->command->duration_us) : outcome->ran;
+  workers_.answered(one.worker, is_step, ran, now);
   if (outcome) {
     closures_.complete(one.closure, std::move(*outcome));
   } else {

@@ -34,16 +34,15 @@ class Window {
       : most_(std::max(most, least)), least_(least), at_once_(least), size_(least) {}
   std::size_t size() const { return size_; }
   std::size_t at_once() const { return at_once_; }  // the rest wait at the worker
-  void idle() { counted_ = 0; }                     // idle time doesn't measure the worker's speed
-  void answered(Clock::time_point now);
+  /// Notes how long a closure took on the worker: its speed, whatever else the coordinator has to do.
+  void ran(Duration one);
 
  private:
   std::size_t most_;
   std::size_t least_ = 2;  // so that the next closure is there when one ends
   std::size_t at_once_ = 1;
   std::size_t size_;
-  std::uint64_t counted_ = 0;
-  Clock::time_point start_{};
+  Duration average_ = {};  // of the last ones; 0: not known
 };
 
 class Worker {

@@ -6,14 +6,20 @@
 #include <set>
 
 namespace tfd::coordinator {
+namespace {
+
+constexpr std::size_t kHandfuls = 4;  // in a window
+constexpr std::size_t kLarge = 16;    // a window of so many is filled again when half of it is done
+
+}  // namespace
 
 void WorkerList::set(std::size_t index, bool is_in) {
   if (index / 64 >= words_.size()) words_.resize(index / 64 + 1);
   const std::uint64_t bit = std::uint64_t{1} << index % 64;
-  if (is_in)
-    words_[index / 64] |= bit;
-  else
-    words_[index / 64] &= ~bit;
+  std::uint64_t& word = words_[index / 64];
+  if (((word & bit) != 0) == is_in) return;
+  word ^= bit;
+  size_ += is_in ? 1 : std::size_t(-1);
 }
 
 std::optional<std::size_t> WorkerList::find(std::size_t from) const {
@@ -55,10 +61,7 @@ void WorkerPool::become(std::size_t index, WorkerState state, Clock::time_point 
 void WorkerPool::give(std::size_t index, ClosureId closure, bool runs_alone, Clock::time_point now) {
   Worker& worker = workers_[index];
   worker.runs_alone_ = runs_alone;
-  if (worker.held_.empty()) {
-    worker.since_ = now;
-    worker.window_.idle();
-  }
+  if (worker.held_.empty()) worker.since_ = now;
   worker.held_.insert(closure);
   list(index);
 }
@@ -78,10 +81,10 @@ std::vector<ClosureId> WorkerPool::take_all(std::size_t index) {
   return held;
 }
 
-void WorkerPool::answered(std::size_t index, bool is_step, Clock::time_point now) {
+void WorkerPool::answered(std::size_t index, bool is_step, std::optional<Duration> ran, Clock::time_point now) {
   Worker& worker = workers_[index];
   worker.since_ = now;
-  worker.window_.answered(now);
+  if (ran) worker.window_.ran(*ran);
   worker.server_trouble_since_ = {};
   worker.backoff_ = Worker::kFirstBackoff;
   if (is_step) ++worker.data_.steps;
@@ -113,7 +116,9 @@ void WorkerPool::list(std::size_t index) {
   const Worker& worker = workers_[index];
   const bool may_get = worker.is_ready() && !worker.is_paused_ && !(worker.runs_alone_ && !worker.held_.empty());
   free_.set(index, may_get && worker.held_.size() < worker.window_.at_once());
-  roomy_.set(index, may_get && worker.held_.size() < worker.window_.size());
+  const std::size_t size = worker.window_.size();
+  const std::size_t filled_below = size < kLarge ? size : size / 2 + 1;
+  roomy_.set(index, may_get && worker.held_.size() < filled_below);
 }
 
 std::optional<std::size_t> WorkerPool::take_turn(Share share, bool alone) {
@@ -126,6 +131,14 @@ std::optional<std::size_t> WorkerPool::take_turn(Share share, bool alone) {
   }
   if (found) next_ = *found + 1;
   return found;
+}
+
+std::size_t WorkerPool::handful(std::size_t index, Share share, std::size_t queued) const {
+  const Worker& worker = workers_[index];
+  const std::size_t size = worker.window_.size(), held = worker.held_.size();
+  if (share == Share::kWindow) return std::max<std::size_t>(size, held + 1) - held;
+  const std::size_t each = queued / std::max<std::size_t>(free_.size(), 1);
+  return std::clamp<std::size_t>(each, 1, std::max<std::size_t>(size / kHandfuls, 1));
 }
 
 std::size_t WorkerPool::room_at(std::size_t index) const {

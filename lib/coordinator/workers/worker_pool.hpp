@@ -25,10 +25,12 @@ class WorkerList {
   void set(std::size_t index, bool is_in);
   /// The first that is at least `from`, cyclically; nullopt if the list is empty.
   std::optional<std::size_t> next(std::size_t from) const;
+  std::size_t size() const { return size_; }
 
  private:
   std::optional<std::size_t> find(std::size_t from) const;
   std::vector<std::uint64_t> words_;
+  std::size_t size_ = 0;
 };
 
 class WorkerPool {
@@ -123,17 +125,20 @@ class WorkerPool {
 
   // Closures.
   enum class Share { kWhatRuns, kWindow };
-  /// Takes the next worker, round-robin, among those that hold less than their share; `alone`: among those that hold
-  /// nothing.
+  /// Takes the next worker, round-robin, among those that hold less than their share, or half of a large window at
+  /// most; `alone`: among those that hold nothing.
   std::optional<std::size_t> take_turn(Share share, bool alone);
+  /// Number of closures, of so many that are queued, that a worker gets in its turn, at least one. Each that has room
+  /// gets as many of a few; of many, one with short closures gets more at once, up to its window.
+  std::size_t handful(std::size_t index, Share share, std::size_t queued) const;
   void give(std::size_t index, ClosureId closure, bool runs_alone, Clock::time_point now);
   /// Takes a closure from a worker; false if it doesn't hold it (any more).
   bool take_back(std::size_t index, ClosureId closure);
   /// Takes all its closures, in their order.
   std::vector<ClosureId> take_all(std::size_t index);
   /// Records the answer of a closure, which shows that the worker and its parameter servers are alive; `is_step`: it
-  /// was a step, for the worker's position in its data.
-  void answered(std::size_t index, bool is_step, Clock::time_point now);
+  /// was a step, for the worker's position in its data. `ran`: how long it took there; nullopt: it isn't known.
+  void answered(std::size_t index, bool is_step, std::optional<Duration> ran, Clock::time_point now);
   /// Records an answer that shows only that the worker is alive.
   void heard_from(std::size_t index, Clock::time_point now) { workers_[index].since_ = now; }
   /// Records the answer of a part of an evaluation.
@@ -162,7 +167,7 @@ class WorkerPool {
 
   std::deque<Worker> workers_;
   WorkerList free_;                    // those that run less than they can at once
-  WorkerList roomy_;                   // those that hold less than their window
+  WorkerList roomy_;                   // those that hold less than their window, or half of a large one at most
   std::size_t next_ = 0;               // whose turn it is
   std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of the errors, until one is ready
   Clock::time_point unusable_since_{};

@@ -243,6 +243,7 @@ Result<step::FunctionCall> decode_call(const Message& message) {
 Message encode(const ClosureOutcome& outcome) {
   if (outcome.dropped) return encode_empty(Kind::kDrop);
   Writer out;
+  out.put(static_cast<std::uint64_t>(std::chrono::nanoseconds(outcome.ran).count()));
   out.count(outcome.metrics.size());
   for (const step::Metric& metric : outcome.metrics) {
     out.put(metric.name);
@@ -264,6 +265,8 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
     return out;
   }
   Reader in(message, Kind::kRun);
+  constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
+  out.ran = std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(in.number<std::uint64_t>(), kLongest)));
   for (std::size_t left = in.count(kLeastText + 7 + 2 * sizeof(double)); left > 0; --left) {
     step::Metric& metric = out.metrics.emplace_back();
     metric.name = in.text();

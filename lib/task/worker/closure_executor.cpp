@@ -248,6 +248,7 @@ Result<std::optional<ParameterServers::PendingUpdate>> ClosureExecutor::apply_up
 Result<ClosureExecutor::Run> ClosureExecutor::run(const step::FunctionCall& call, const std::stop_token& stop,
                                                   const std::function<bool()>& has_next) {
   stop_ = stop;
+  const auto began = Clock::now();
   activity_.begin(call.function);
   const step::CompiledFunction* function = TFD_TRY(program_->find_function(call.function));
   const program::FunctionDef& def = *function->def;
@@ -279,6 +280,7 @@ Result<ClosureExecutor::Run> ClosureExecutor::run(const step::FunctionCall& call
   } else if (!has_next()) {
     TFD_TRY(finish_update(), def.name);
   }
+  outcome.ran = Clock::now() - began;
   return out;
 }
 

@@ -12,7 +12,7 @@ TEST_CASE("command sessions: a worker holds what it runs at a time, and a few ah
   CHECK(strict.window(0).at_once() == 1);
   CHECK(ahead.window(4).at_once() == 4);
   Window window = ahead.window(4);
-  for (int i = 0; i < 1000; ++i) window.answered(Clock::time_point{} + std::chrono::microseconds(i * 10));
+  window.ran(std::chrono::microseconds(10));
   CHECK(window.size() == 12);  // of short commands
 }
 

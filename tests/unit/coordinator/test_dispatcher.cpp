@@ -74,6 +74,40 @@ TEST_CASE("dispatcher: idle workers come first, then others are filled up to the
   CHECK(workers_of(floor.assign()) == std::vector<std::size_t>{1});
 }
 
+TEST_CASE(
+    "dispatcher: workers with short closures get them in handfuls, of which each has some, and not before half is "
+    "done") {
+  Window window(64);
+  window.ran(10us);
+  REQUIRE(window.size() == 64);
+  Floor floor(3, window);
+  floor.add_many(30);
+  CHECK(workers_of(floor.assign()) == [] {
+    std::vector<std::size_t> out;
+    for (std::size_t worker = 0; worker < 3; ++worker) out.insert(out.end(), 10, worker);
+    return out;
+  }());
+  floor.add_many(200);
+  const auto filled = floor.assign();
+  CHECK(filled.size() == 3 * 64 - 30);
+  for (int i = 0; i < 31; ++i)
+    floor.dispatcher.finish(filled[static_cast<std::size_t>(i)], task::ClosureOutcome(), kNow);
+  CHECK(floor.assign().empty());
+  floor.dispatcher.finish(filled[31], task::ClosureOutcome(), kNow);
+  CHECK(workers_of(floor.assign()) == std::vector<std::size_t>(32, 0));
+}
+
+TEST_CASE("dispatcher: a worker's window follows how long its closures take there") {
+  Window window(64);
+  CHECK(window.size() == 8);
+  window.ran(1ms);
+  CHECK(window.size() == 20);
+  for (int i = 0; i < 100; ++i) window.ran(1s);
+  CHECK(window.size() == 2);
+  for (int i = 0; i < 100; ++i) window.ran(1us);
+  CHECK(window.size() == 64);
+}
+
 TEST_CASE("dispatcher: an answer that comes after its closure has migrated does nothing") {
   Floor floor(1);
   const ClosurePtr closure = floor.add();

@@ -114,7 +114,7 @@ TEST_CASE("worker life: a loss says whether the worker was used, and it begins a
   CHECK_FALSE(lost->was_ready);
   CHECK(worker.data() == DataProgress{});  // it never had the program
   bring_up(workers, 0, Window(4), kInstant);
-  workers.answered(0, true, kInstant);
+  workers.answered(0, true, {}, kInstant);
   CHECK(worker.data() == DataProgress{1, 0});
   const std::uint64_t stream = worker.shuffle_stream();
   workers.creates(0);
@@ -214,7 +214,7 @@ TEST_CASE("worker life: after a failure a worker is tried again, twice as late e
   CHECK_FALSE(workers[0].load_error());
   CHECK(workers.lose(0, std::nullopt, "it can't reach ps:0", true, kInstant)->pause == 30s);  // it can't work
   bring_up(workers, 0, Window(4), kInstant);
-  workers.answered(0, false, kInstant);
+  workers.answered(0, false, {}, kInstant);
   CHECK(workers.lose(0, std::nullopt, "it can't reach ps:0", true, kInstant)->pause == 1s);
 }
 

@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
 
 /// A worker's answer to a call.
 struct ClosureOutcome : step::CallOutcome {
+  Duration ran = {};  // on the worker, with what it read; not with an update that was on its way
   std::shared_ptr<const CommandOutcome> command = {};  // a shell command's, which has nothing else; immutable
   bool dropped = false;  // dropped by drop_waiting() or give_back() before it started; other fields are unset
 };
