@@ -15,8 +15,8 @@ constexpr int kCallersSilence = 4;                               // intervals, u
 }  // namespace
 
 // Pings are sent on links that were silent for an interval. With thousands of links the interval is longer, except for
-// peers that hold a request of ours: an idle cluster costs next to nothing, and the silence of one that works is noticed
-// as soon in a cluster of any size.
+// peers that hold a request of ours: an idle cluster costs next to nothing, and the silence of one that works is
+// noticed as soon in a cluster of any size.
 Duration Core::ping_interval() const {
   return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
 }
@@ -25,12 +25,13 @@ void Core::check_liveness() {
   if (more_to_receive_) return at(Clock::now() + kUntilRead, [this] { check_liveness(); });
   const Clock::time_point now = Clock::now();
   const Duration interval = ping_interval();
-  // This process, or its host, was suspended: peers couldn't be heard.
-  const bool was_away = now - std::exchange(checked_, now) > 2 * options_.heartbeat_interval + kUntilRead;
+  // This process, or its host, was suspended, or had no processor: peers couldn't be heard, so that time doesn't count.
+  const Duration away = now - std::exchange(checked_, now) - options_.heartbeat_interval;
+  const bool was_away = away > options_.heartbeat_interval + kUntilRead;
   std::vector<LinkId> silent;
   for (const auto& [id, link] : links_) {
     if (!link->greeted && !link->is_bad) continue;
-    if (was_away && link->pinged) link->pinged = now;
+    if (was_away && link->pinged) link->pinged = std::min(now, *link->pinged + away);
     if (is_silent(*link, now)) silent.push_back(id);
     const Duration quiet =
         is_accepted(id) ? std::max({kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval, interval})
