@@ -44,6 +44,11 @@ def reads_program(option):
     return option["complete"].endswith(PROGRAM)
 
 
+def guides(tools):
+    """The pages of tfd help that belong to no tool: words of tfd's own positional."""
+    return positionals(tools["tfd"])[0]["words"]
+
+
 def is_setting(option):
     return reads_program(option) and " settings " in option["complete"]
 
@@ -171,10 +176,15 @@ def bash_function(name, tool, function):
         out += f"      {' | '.join(taking)}) i=$((i + 1)) ;;\n"
     keeps = "[[ $program ]] || program=${words[i]}; " if any(map(reads_program, shown(tool))) else ""
     out += f"      -?*) ;;\n      *) {keeps}position=$((position + 1)) ;;\n    esac\n  done\n"
+    if keeps:  # as the shell would have it
+        out += "  program=${program/#\\~\\//$HOME/}\n  program=${program//\\\\/}\n"
     out += "  if ((command > 0)); then\n"
     out += "    if ((command == ${#words[@]} - 1)); then mapfile -t COMPREPLY < <(compgen -c -- \"$cur\")\n"
     out += "    else compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); fi\n"
     out += "    return\n  fi\n"
+    for option in flags(tool):
+        if option["value_is_optional"]:  # never the next word
+            out += f"  if [[ ${{words[-1]}} == {option['names'][-1]}=* ]]; then {bash_values(option)}; return; fi\n"
     out += "  case $prev in\n"
     for option in flags(tool):
         if not option["switch"]:
@@ -218,7 +228,7 @@ _tfd() {{
   fi
   name=${{COMP_WORDS[at]}}
   if [[ $name == help ]]; then
-    mapfile -t COMPREPLY < <(compgen -W {bash_quote(" ".join(names))} -- "${{COMP_WORDS[COMP_CWORD]}}")
+    mapfile -t COMPREPLY < <(compgen -W {bash_quote(" ".join(names + guides(tools)))} -- "${{COMP_WORDS[COMP_CWORD]}}")
     return
   fi
   if [[ $name == schema ]]; then
@@ -257,7 +267,8 @@ def zsh_action(option):
     if complete in ("file", "dir", "command"):
         return {"file": "_files", "dir": "_files -/", "command": "_command_names"}[complete]
     if reads_program(option):
-        names = f"$({complete.replace(PROGRAM, '${(Q)words[(r)*.json]}')} 2>/dev/null)"
+        program = r"${${(Q)words[(r)*.json]}/#\~\//$HOME/}"
+        names = f"$({complete.replace(PROGRAM, program)} 2>/dev/null)"
         return "{compadd " + ('-S "" ' if is_setting(option) else "") + f"-- {names}}}"
     return f"($({complete} 2>/dev/null))" if complete else " "
 
@@ -267,11 +278,12 @@ def zsh_options(tool):
     for option in flags(tool):
         names = all_names(option)
         help_text = zsh_text(option["help"])
-        value = "" if option["switch"] else f":{zsh_text(option['placeholder'])}:{zsh_action(option)}"
+        optional = option["value_is_optional"]
+        value = "" if option["switch"] and not optional else f":{zsh_text(option['placeholder'])}:{zsh_action(option)}"
         others = "*" if option["repeatable"] or "-v" in names else f"({' '.join(names)})" if len(names) > 1 else ""
         for name in names:
-            joined = "" if option["switch"] else "=" if name.startswith("--") else "+"
-            lines.append(f"'{others}{name}{joined}[{help_text}]{value}'")
+            joined = "=-" if optional else "" if option["switch"] else "=" if name.startswith("--") else "+"
+            lines.append(f"'{others}{name}{joined}[{help_text}]{':' * optional}{value}'")
     return lines
 
 
@@ -311,6 +323,7 @@ case $state in
   argument)
     if [[ $words[1] == help ]]; then
       _describe -t commands 'tfd command' commands
+      compadd {" ".join(guides(tools))}
     elif [[ $words[1] == schema ]]; then
       compadd {SCHEMAS}
     else
@@ -338,7 +351,7 @@ def fish_action(option):
         return "-x -a '(__fish_complete_directories)'"
     if complete == "command":
         return "-x -a '(__fish_complete_command)'"
-    complete = complete.replace(PROGRAM, "(commandline -opc | string match '*.json')[1]")
+    complete = complete.replace(PROGRAM, "(commandline -opc | string match '*.json' | string replace -r '^~/' $HOME/)[1]")
     return "-x -a " + fish_quote(f"({complete} 2>/dev/null)") if complete else "-x"
 
 
@@ -346,7 +359,8 @@ def fish_options(name, tool):
     out = ""
     for option in flags(tool):
         spelled = " ".join(("-l " + n[2:]) if n.startswith("--") else ("-s " + n[1:]) for n in option["names"])
-        action = "" if option["switch"] else fish_action(option) + " "
+        optional = option["value_is_optional"]  # -x would take the next word
+        action = fish_action(option).replace("-x ", "") + " " if optional else "" if option["switch"] else fish_action(option) + " "
         out += f"complete -c {name} {spelled} {action}-d {fish_quote(option['help'])}\n"
         if option["negatable"]:
             for n in all_names(option)[len(option["names"]):]:
@@ -381,7 +395,7 @@ complete -c tfd -f
     out += "complete -c tfd -n __fish_use_subcommand -a schema -d 'print a JSON Schema'\n"
     out += f"complete -c tfd -n '__fish_seen_subcommand_from schema' -a {fish_quote(SCHEMAS)}\n"
     names = " ".join(name[4:] for name in tools if name != "tfd")
-    out += f"complete -c tfd -n '__fish_seen_subcommand_from help' -a {fish_quote(names)}\n"
+    out += f"complete -c tfd -n '__fish_seen_subcommand_from help' -a {fish_quote(' '.join([names, *guides(tools)]))}\n"
     return out + f"complete -c tfd -n '__fish_seen_subcommand_from {names}' -a '(__tfd_of_tool)'\n"
 
 

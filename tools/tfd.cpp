@@ -143,6 +143,12 @@ constexpr std::array<Guide, 14> kGuides{{
     {"operating", "ports, keys, memory, limits and failures"},
 }};
 
+std::vector<std::string> guides() {
+  std::vector<std::string> names;
+  for (const Guide& guide : kGuides) names.emplace_back(guide.name);
+  return names;
+}
+
 Result<std::string> overview(Io& io) {
   std::string text =
       "tfd: TensorFlow's tf.distribute for the shell\n\nUsage: tfd COMMAND [ARG…]   the same as tfd-COMMAND [ARG…]\n";
@@ -271,7 +277,8 @@ int TFD_MAIN(tfd)(int argc, char** argv) {
        .usage = "[OPTIONS] COMMAND [ARG…]",
        .options = {{.names = "COMMAND",
                     .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains; schema [NAME] prints",
-                    .target = &command}},
+                    .target = &command,
+                    .words = guides()}},  // what may follow help besides
        .examples = {{"tfd help", "the tools by group, with what they are for"},
                     {"tfd help serve", "the man page of tfd-serve"},
                     {"tfd schema program", "what a program may consist of, as a JSON Schema"},

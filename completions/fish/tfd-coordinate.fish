@@ -12,7 +12,7 @@ complete -c tfd-coordinate -l max-losses -x -d 'Fail a closure after N workers h
 complete -c tfd-coordinate -l by-role -d 'Coordinate as chief, serve as worker or ps, evaluate as evaluator'
 complete -c tfd-coordinate -l follow-checkpoints -d 'Train nothing: evaluate every checkpoint that appears'
 complete -c tfd-coordinate -l compat -x -a 'tensorflow' -d 'Handle failures and seeded shuffles exactly as TensorFlow 2.21 does'
-complete -c tfd-coordinate -l set -x -a '(tfd-run --list settings (commandline -opc | string match \'*.json\')[1] 2>/dev/null)' -d 'Override a value of the program; may be repeated'
+complete -c tfd-coordinate -l set -x -a '(tfd-run --list settings (commandline -opc | string match \'*.json\' | string replace -r \'^~/\' $HOME/)[1] 2>/dev/null)' -d 'Override a value of the program; may be repeated'
 complete -c tfd-coordinate -l checkpoint -r -F -d 'Use the variables of this checkpoint for closures, or to begin a training'
 complete -c tfd-coordinate -l start-over -d 'Move the checkpoints of an earlier run aside, and train from the beginning'
 complete -c tfd-coordinate -l format -x -a 'auto text json' -d 'How stdout has a training\'s events: a line of text for each, or of JSON; auto is text on a terminal, else JSON'

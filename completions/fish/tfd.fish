@@ -25,5 +25,5 @@ complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a clust
 complete -c tfd -n __fish_use_subcommand -a status -d 'show what every task of a cluster is doing'
 complete -c tfd -n __fish_use_subcommand -a schema -d 'print a JSON Schema'
 complete -c tfd -n '__fish_seen_subcommand_from schema' -a 'program cluster events'
-complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status'
+complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status tutorial export program cluster closures exit tensorflow torchrun accelerate slurm kubernetes systemd ci operating'
 complete -c tfd -n '__fish_seen_subcommand_from checkpoint coordinate data doctor example exec launch plot resolve run serve status' -a '(__tfd_of_tool)'

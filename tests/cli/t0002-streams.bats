@@ -54,6 +54,8 @@ setup() {
   done
   run -71 bash -c 'tfd-status --cluster - <&-'
   run -71 bash -c 'tfd-plot - <&-'
+  run -71 bash -c 'tfd-data - <&-'
+  [ "$output" = "tfd-data: stdin: cannot read the input: bad file descriptor" ]
   run -0 bash -c "tfd-run -q program.json --set train.steps=2 --set train.checkpoint.dir=ck <&-"  # which reads nothing
 }
 

@@ -104,6 +104,15 @@ JSON
     [ "$(offered "$tool" --set "")" = "" ] || fault "$tool: without a program"
   done
   [ "$(offered tfd-run p.json --predict "" | sort)" = $'predict\nstep' ] || fault "functions"
+  [ "$(offered tfd-run p.json --evaluate = "" | sort)" = $'predict\nstep' ] || fault "--evaluate="
+  [ "$(offered tfd-run p.json --evaluate = pre)" = predict ] || fault "--evaluate=pre"
+  [ "$(offered tfd-run --evaluate p.)" = p.json ] || fault "--evaluate takes no word"
+  cp "$BATS_TEST_TMPDIR/p.json" "$BATS_TEST_TMPDIR/folder/p q.json"
+  export HOME=$BATS_TEST_TMPDIR
+  cd /
+  [ "$(offered tfd-run '~/p.json' --predict pre)" = predict ] || fault "a program in ~"
+  [ "$(offered tfd-run '~/folder/p\ q.json' --predict pre)" = predict ] || fault "a program with a space"
+  cd - >/dev/null
   [ "$(offered tfd run p.json --dataset r)" = rows ] || fault "datasets"
   [ "$(offered tfd-data p.json r)" = rows ] || fault "datasets of tfd-data"
   [ ! -e "$BATS_TEST_TMPDIR/made" ]
@@ -123,7 +132,9 @@ JSON
 @test "bash: tfd completes its commands, and theirs" {
   commands=$(tools | sed -n 's/^tfd-//p')
   [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help schema | sort)" ]
-  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands help schema | sort)" ]
+  guides=$(tfd help | sed -n '/^guides:$/,/^$/s/^  \([a-z]*\) .*/\1/p')
+  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands $guides help schema | sort)" ]
+  [ "$(offered tfd help tut)" = tutorial ]
   [ "$(offered tfd -v hel)" = help ]
   for command in $commands; do
     [ "$(offered tfd "$command" -)" = "$(offered "tfd-$command" -)" ] || fault "tfd $command -"
@@ -163,6 +174,11 @@ JSON
   cd "$BATS_TEST_TMPDIR"
   completes "tfd-run p.json --set optim" "tfd-run p.json --set optimizer.adam.learning_rate="
   completes "tfd-run p.json --predict pre" "tfd-run p.json --predict predict"
+  completes "tfd-run p.json --evaluate=pre" "tfd-run p.json --evaluate=predict"
+  completes "tfd-run p.json --evaluate --start" "tfd-run p.json --evaluate --start-over"
+  completes "tfd help tut" "tfd help tutorial"
+  export HOME=$BATS_TEST_TMPDIR
+  completes "tfd-run ~/p.json --predict pre" "tfd-run ~/p.json --predict predict"
   no_faults
 }
 
@@ -181,6 +197,8 @@ JSON
   cd "$BATS_TEST_TMPDIR"
   [ "$(fish_offered "tfd-run p.json --set optim")" = optimizer.adam.learning_rate= ] || fault "tfd-run --set: $(fish_offered "tfd-run p.json --set optim")"
   [ "$(fish_offered "tfd run p.json --predict pre")" = predict ] || fault "tfd run --predict: $(fish_offered "tfd run p.json --predict pre")"
+  [ "$(fish_offered "tfd-run ~/p.json --evaluate=pre")" = --evaluate=predict ] || fault "--evaluate=: $(fish_offered "tfd-run ~/p.json --evaluate=pre")"
+  [ "$(fish_offered "tfd help tut")" = tutorial ] || fault "tfd help: $(fish_offered "tfd help tut")"
   for command in $(tools | sed -n 's/^tfd-//p'); do
     fish_offered "tfd " | grep -qx "$command" || fault "tfd $command isn't offered"
     [ "$(fish_offered "tfd $command --versio")" = --version ] || fault "tfd $command --versio: $(fish_offered "tfd $command --versio")"

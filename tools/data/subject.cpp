@@ -9,6 +9,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/step/program_data.hpp"
 
@@ -80,7 +81,8 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
 }  // namespace
 
 Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
-  const std::string text = TFD_TRY(load_file(request.file == "-" ? "/dev/stdin" : request.file));
+  const std::string text = request.file == "-" ? TFD_TRY(process::read_all(io.in_fd, Deadline::never()), "stdin")
+                                               : TFD_TRY(load_file(request.file));
   const auto json = ordered_json::parse(text, nullptr, false);
   if (json.is_discarded()) return fail(Code::kInvalidArgument, "{} is not JSON", printable(request.file));
   data::DatasetContext context;
