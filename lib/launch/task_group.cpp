@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
-constexpr int kUsage = 64;
-constexpr std::array kRefused{kUsage, 65, 77};          // wrong options, another program, another key
+constexpr int kUsage = 64, kOtherKey = 77;
+constexpr std::array kRefused{kUsage, 65, kOtherKey};   // wrong options, another program, another key
 constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);
@@ -177,7 +177,7 @@ void TaskGroup::on_failure(Failure failure) {
       say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
     return;
   }
-  if (failure.task->is_refused && goes_on_without_refused()) {
+  if (failure.task->is_refused && goes_on_without_refused(failure.status.code)) {
     if (earliest_ && earliest_->task == failure.task) earliest_.reset();
     return say_(line_of(failure) + "; the others go on without it");
   }
@@ -216,15 +216,16 @@ bool TaskGroup::goes_on() const {
   return some;
 }
 
-/// True if enough run, some of them members already, who have another program than one that was refused.
-bool TaskGroup::goes_on_without_refused() const {
+/// True if enough run, some of them members already, or at least two with the same key, who refused one.
+bool TaskGroup::goes_on_without_refused(int code) const {
   int running = 0, members = 0;
   for (const auto& task : tasks_) {
     if (!task->child || !task->member.has_rank) continue;
     ++running;
     members += standing_of(*task) == Standing::kMember ? 1 : 0;
   }
-  return goes_on() && members > 0 && running >= options_.least;
+  const bool are_right = members > 0 || (code == kOtherKey && running > 1);
+  return goes_on() && are_right && running >= options_.least;
 }
 
 /// What a task says of itself; one that said before that it goes on when others die will say so again.

@@ -185,6 +185,17 @@ of_variable() { # VARIABLE ARGS…
   [[ $stderr != *starting* ]]
 }
 
+@test "elastic: a task with another key than the others' is left out at the first start, if two have the same" {
+  tfd-serve -q --generate-key --key-file key
+  tfd-serve -q --generate-key --key-file other
+  run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --no-prefix -- \
+    sh -c '[ "$RANK" != 1 ] || set -- "$@" --key-file other; exec tfd-run "$@"' sh "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file key \
+    --set train.steps=200 --set train.checkpoint.dir=ck
+  grep -q '^tfd-launch: worker:1 exited with 77: .*; the others go on without it$' <<<"$stderr"
+  undisturbed 200
+  [ "$(weights ck/step-00000200.safetensors)" = "$(weights undisturbed/step-00000200.safetensors)" ]
+}
+
 @test "elastic: random deaths, freezes and farewells, of the chief too and of two at once, leave the undisturbed run's bits" {
   local seed
   for seed in ${TFD_FAULT_SEEDS:-1}; do random_faults "$seed" "$seed" 6; done

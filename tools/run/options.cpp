@@ -155,7 +155,9 @@ std::vector<cli::Option> options(Asked& a) {
            "With --strategy multi-worker-mirrored: compare the workers' variables after every N steps, and before each "
            "checkpoint; 0: never",
        .target = &a.verify_every,
-       .shown_default = "1000"},
+       .shown_default = "1000",
+       .least = 0,
+       .most = 1 << 30},
       {.names = "--workers",
        .placeholder = "MIN:MAX",
        .help =
@@ -230,7 +232,7 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
   if (kind != collective::EngineKind::kMpi) return kind;
   if (bounds.least > 0)
     return fail(Code::kUsage, "--collectives mpi: MPI ends all when one ends, so that none can be lost: it takes no {}",
-                a.workers.empty() ? "TFD_WORKERS" : "--workers");
+                a.workers.empty() ? "TFD_WORKERS, which is tfd-launch --workers or --nnodes MIN:MAX" : "--workers");
   auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
   return collective::Engine(kind, std::move(plugin));
 }

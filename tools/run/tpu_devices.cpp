@@ -43,8 +43,9 @@ Result<strategy::Topology> find_topology(const TpuOptions& options, const Enviro
   process = system.process_index;
   auto topology = strategy::topology_of(system.devices);
   if (!topology && topology.error().code == Code::kNotFound)
-    return fail(Code::kUsage, "--strategy tpu: {}: state the mesh, such as --topology 2x2x1x2",
-                topology.error().message);
+    return fail(Code::kUsage, "--strategy tpu: {}: {}", topology.error().message,
+                options.hosts > 1 ? "those of several hosts need the slice's plug-in, such as TFD_PJRT_PLUGIN=tpu"
+                                  : "state the mesh, such as --topology 2x2x1x2");
   return topology;
 }
 

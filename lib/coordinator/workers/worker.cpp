@@ -16,6 +16,7 @@ void Window::ran(Duration one) {
   average_ = average_ == Duration::zero() ? one : average_ + (one - average_) / kAveraged;
   const auto each = std::max<Duration::rep>((average_ / static_cast<Duration::rep>(at_once_)).count(), 1);
   const auto wanted = static_cast<std::size_t>((kWindowWork.count() + each - 1) / each);
+  if (known_ < kAveraged && ++known_ < kAveraged && wanted > size_) return;  // a few may have been short by chance
   size_ = std::clamp(wanted, std::min(least_, most_), most_);
 }
 

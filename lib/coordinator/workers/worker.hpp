@@ -43,6 +43,7 @@ class Window {
   std::size_t at_once_ = 1;
   std::size_t size_;
   Duration average_ = {};  // of the last ones; 0: not known
+  int known_ = 0;          // of how many, up to those that count
 };
 
 class Worker {

@@ -110,7 +110,8 @@ class GroupRunner final : public Runner {
  private:
   Result<void> check_member() const {
     if (role_.job != TaskJob::kEvaluate) return {};
-    return fail(Code::kInvalidArgument, "{} only evaluates checkpoints", role_.task);
+    return fail(Code::kInvalidArgument, "{} only evaluates a training's checkpoints: it has no part in this",
+                role_.task);
   }
   /// What only variables on devices can do, and what no group can.
   Result<void> check_on_host(const program::Program& program, const std::string& why) const {
@@ -135,13 +136,13 @@ class GroupRunner final : public Runner {
                                         std::vector<std::pair<std::string, std::string>> agreement) const {
     agreement.insert(
         agreement.begin(),
-        {{"the program", digest_of(program)},
-         {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+        {{"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
          {"--batch", options_.follows_members ? "per-replica" : "global"},
          {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
          {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
          {"--collectives", std::to_string(static_cast<int>(options.collectives.kind))},
          {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
+    agreement.emplace_back("the program", digest_of(program));  // last: it differs in whatever has a name, too
     GroupTrainingOptions with;
     with.group.members = members_;
     with.group.rank = rank_;

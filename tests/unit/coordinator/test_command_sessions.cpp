@@ -13,6 +13,8 @@ TEST_CASE("command sessions: a worker holds what it runs at a time, and a few ah
   CHECK(ahead.window(4).at_once() == 4);
   Window window = ahead.window(4);
   window.ran(std::chrono::microseconds(10));
+  CHECK(window.size() == 4);  // one tells little
+  for (int i = 0; i < 10; ++i) window.ran(std::chrono::microseconds(10));
   CHECK(window.size() == 12);  // of short commands
 }
 

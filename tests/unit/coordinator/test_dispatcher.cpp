@@ -78,7 +78,7 @@ TEST_CASE(
     "dispatcher: workers with short closures get them in handfuls, of which each has some, and not before half is "
     "done") {
   Window window(64);
-  window.ran(10us);
+  for (int i = 0; i < 10; ++i) window.ran(10us);
   REQUIRE(window.size() == 64);
   Floor floor(3, window);
   floor.add_many(30);
@@ -100,8 +100,10 @@ TEST_CASE(
 TEST_CASE("dispatcher: a worker's window follows how long its closures take there") {
   Window window(64);
   CHECK(window.size() == 8);
-  window.ran(1ms);
+  for (int i = 0; i < 10; ++i) window.ran(1ms);
   CHECK(window.size() == 20);
+  window.ran(1s);
+  CHECK(window.size() == 2);
   for (int i = 0; i < 100; ++i) window.ran(1s);
   CHECK(window.size() == 2);
   for (int i = 0; i < 100; ++i) window.ran(1us);

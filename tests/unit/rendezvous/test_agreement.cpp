@@ -528,6 +528,20 @@ TEST_CASE("agreement: where there is no member yet, one that the others don't ta
   CHECK(said(agreement) == "0 end 65 by 0; 1 end 65 by 0");
 }
 
+TEST_CASE("agreement: where there is no member yet, one with another key is left out if two have the same") {
+  Agreement agreement(kOfThree, kStart);
+  for (const LauncherId id : {0, 1, 2}) REQUIRE(agreement.join(id, host(static_cast<int>(id)), kStart));
+  agreement.tick(kStart + 10s);
+  said(agreement);
+  for (const LauncherId id : {0, 1, 2})
+    agreement.report(id, {.kind = Report::Kind::kStanding, .standings = {.running = id == 1 ? 0 : 1}}, kStart + 11s);
+  agreement.report(1, refused("worker:1", 77), kStart + 11s);
+  CHECK(said(agreement).ends_with("; the others go on without it"));
+  agreement.report(2, {.kind = Report::Kind::kStanding, .standings = {.running = 0}}, kStart + 12s);
+  agreement.report(2, refused("worker:2", 77), kStart + 12s);
+  CHECK(said(agreement).starts_with("0 halt "));
+}
+
 TEST_CASE("agreement: a lost host is done without, and its places are the newcomer's, at other addresses") {
   Agreement agreement = three_members(kOfThree);
   agreement.lose(1, "gone", kStart + 12s);

@@ -129,7 +129,7 @@ class TaskGroup {
   void on_failure(Failure failure);
   void decide();
   bool goes_on() const;
-  bool goes_on_without_refused() const;
+  bool goes_on_without_refused(int code) const;
   Standing standing_of(const Task& task) const;
   void watch_standings();
   void tell_standings();
