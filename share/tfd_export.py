@@ -1466,8 +1466,17 @@ class _Torch(_Jax):
 
     def prediction(self, function, batch, name):
         def own(module, inputs):
-            by_name = isinstance(inputs, dict) and set(inputs) <= set(inspect.signature(module.forward).parameters)
-            return module(**inputs) if by_name else module(inputs)
+            parameters = list(inspect.signature(module.forward).parameters)
+            if isinstance(inputs, dict) and set(inputs) <= set(parameters):
+                return module(**inputs)
+            if isinstance(inputs, dict) and len(inputs) == 1 and parameters == ["input"]:  # a layer of torch, or Sequential
+                inputs, = inputs.values()
+            try:
+                return module(inputs)
+            except Exception as problem:
+                if isinstance(inputs, dict) and hasattr(problem, "add_note"):
+                    problem.add_note(f"tfd_export: forward() got a dict: its parameters are {', '.join(parameters)}, the inputs {', '.join(inputs)}")
+                raise
 
         return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
 

@@ -1298,6 +1298,14 @@ class Bag(nn.EmbeddingBag):
 try: tfd_export.torch(Bag(), lambda m, b: m(b["x"]).mean(), {"x": np.ones((4, 3), int)}, "refused")
 except ValueError as problem: assert "an EmbeddingBag with max_norm" in str(problem), problem
 else: raise AssertionError
+class Named(nn.Linear):
+    def forward(self, image): return super().forward(image)
+for one in (nn.Sequential(model), Named(3, 2)):
+    program = tfd_export.torch(one, loss, data, "predicts")
+    try: program.prediction(inputs=data)  # the field is called x, which neither has
+    except TypeError as problem:
+        assert "tfd_export: forward() got a dict: its parameters are image, the inputs x" in problem.__notes__ and isinstance(one, Named), problem
+    else: assert "predict" in program.document["functions"] and isinstance(one, nn.Sequential)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     tfd_export.torch(nn.Linear(3, 2).double(), loss, data, "double")
