@@ -220,6 +220,17 @@ Result<void> apply_override(nlohmann::ordered_json& document, std::string_view o
   return fail(std::move(error));
 }
 
+void replace_end(Json& document, const std::vector<std::string>& overrides) {
+  const auto sets = [&](std::string_view key) {
+    return std::ranges::any_of(overrides, [&](const std::string& one) {
+      return one.starts_with(fmt::format("train.{}=", key)) && !one.ends_with("=null");
+    });
+  };
+  const auto train = document.find("train");
+  if (train == document.end() || !train->is_object() || sets("steps") == sets("epochs")) return;
+  train->erase(sets("steps") ? "epochs" : "steps");
+}
+
 void drop_shardings(Json& document) {
   const auto functions = document.find("functions");
   if (functions == document.end() || !functions->is_object()) return;

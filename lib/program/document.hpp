@@ -26,6 +26,9 @@ Result<Document> parse_document(std::string_view text);
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
                             const std::string& directory = {}, bool with_data = true);
 
+/// A training ends after train.steps or train.epochs: where an override sets one of them, the file's other one goes.
+void replace_end(nlohmann::ordered_json& document, const std::vector<std::string>& overrides);
+
 /// Removes the shardings of all functions' inputs and outputs.
 void drop_shardings(nlohmann::ordered_json& document);
 

@@ -260,6 +260,7 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   const Document json = TFD_TRY(parse_document(document), where);
   for (const std::string& change : options.overrides)
     TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));
+  replace_end(*json, options.overrides);
   if (options.ignore_shardings) drop_shardings(*json);
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options, where));
   program.path = path;

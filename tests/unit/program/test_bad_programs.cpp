@@ -428,7 +428,7 @@ TEST_CASE("bad program: train") {
       {{"train.steps=many"}, "train.steps: must be a whole number, not a string"},
       {{"train.steps=1.5"}, "train.steps: must be a whole number, not 1.5"},
       {{"train.steps=18446744073709551615"}, "train.steps: 18446744073709551615 is too large"},
-      {{"train.epochs=2"}, "train: has both 'steps' and 'epochs'"},
+      {{"train.steps=3", "train.epochs=2"}, "train: has both 'steps' and 'epochs'"},
       {{"train.steps=null"}, "train: needs 'steps': dataset 'train' never ends"},
       {{"train.steps=null", "train.epochs=2"}, "train.epochs: dataset 'train' never ends: set 'steps'"},
       {{"train.max_time=soon"}, "train.max_time: 'soon' is not a duration (e.g. 250ms, 30s, 1m30s)"},

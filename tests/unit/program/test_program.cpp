@@ -183,6 +183,10 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory.ends_with("/x=y"));
   CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory.ends_with("/2000"));
   CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).rules->learning_rate_at(0) == 0.5);
+  // The one of steps and epochs that is set replaces the other; both are a mistake.
+  const Program epochs = good({"datasets.train[1].repeat.count=3", "train.epochs=2"});
+  CHECK((epochs.train->epochs == 2 && !epochs.train->steps));
+  CHECK(good({R"(train.epochs=null)"}).train->steps == 20);
   const Program dropping = good({"datasets.train[2].batch.size=4", "datasets.train[2].batch.drop_remainder=true"});
   CHECK(dropping.datasets.at("train").stages[2] == data::Stage(data::Batch{4, true}));
   // The longest key that is there, so that names may have dots.
