@@ -67,6 +67,9 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   run -0 --separate-stderr tfd-plot --metric loss a.jsonl "it's.jsonl"
   [[ $output == *"a.jsonl train"* ]]
   [[ $output == *"it's.jsonl eval"* ]]
+  # Each has a mark of its own, and names are below the curves.
+  [[ $output == *"step"*"a.jsonl train ***A***"* ]]
+  grep -q "it's.jsonl train [^-+ ]" <<<"$output"
   ln -s a.jsonl '`touch made`'
   cp a.jsonl 'x'"\"'"'; system "touch made"'
   run -0 tfd-plot ./*made*

@@ -67,9 +67,10 @@ std::string script_of(const std::vector<Chart>& charts, const Drawing& drawing) 
                                          kSvgWidth, kSvgHeight * static_cast<int>(charts.size()), charts.size())
                                    : fmt::format("set terminal dumb size {},{} noenhanced {}\n", drawing.columns,
                                                  drawing.rows, drawing.has_color ? "ansi" : "mono");
-  out += "set key top right\nset xlabel 'step'\nset autoscale xfix\nset offsets graph 0.02, graph 0.02, 0, 0\n";
-  if (drawing.has_log_scale) out += "set logscale y\n";
   const bool several = has_several_runs(charts);
+  out += several ? "set key below\n" : "set key top right\n";  // long names would lie on the curves
+  out += "set xlabel 'step'\nset autoscale xfix\nset offsets graph 0.02, graph 0.02, 0, 0\n";
+  if (drawing.has_log_scale) out += "set logscale y\n";
   for (const Chart& chart : charts) {
     out += fmt::format("set title {}\nplot ", as_literal(chart.metric));
     std::string data;
@@ -77,9 +78,9 @@ std::string script_of(const std::vector<Chart>& charts, const Drawing& drawing) 
       const std::string_view kind = curve.is_eval ? "eval" : "train";
       const std::string title = several ? fmt::format("{} {}", curve.run, kind) : std::string(kind);
       const bool is_line = curve.points.size() > 1;
+      const bool has_marks = drawing.is_svg ? curve.is_eval : several;  // of characters, lines alone are all alike
       out += fmt::format("{}'-' using 1:2 with {} title {}", data.empty() ? "" : ", ",
-                         is_line ? (drawing.is_svg && curve.is_eval ? "linespoints" : "lines") : "points",
-                         as_literal(title));
+                         is_line ? (has_marks ? "linespoints" : "lines") : "points", as_literal(title));
       for (const auto& [step, value] : curve.points) data += fmt::format("{} {:.9g}\n", step, value);
       data += "e\n";
     }
