@@ -53,7 +53,8 @@ std::map<std::string, fs::path> find_tools(const Environment& env) {
   return tools;
 }
 
-Result<fs::path> find_tool(const std::string& name, const Environment& env) {
+/// `also`: what else may be meant by a name that is unknown.
+Result<fs::path> find_tool(const std::string& name, const Environment& env, const std::vector<std::string>& also = {}) {
   const auto tools = find_tools(env);
   if (const auto found = tools.find(name); found != tools.end()) return found->second;
   for (const std::string_view like : {"train", "fit", "evaluate", "predict"})
@@ -69,6 +70,7 @@ Result<fs::path> find_tool(const std::string& name, const Environment& env) {
                 name);
   std::vector<std::string> names{"help", "schema"};
   for (const auto& [known, path] : tools) names.push_back(known);
+  names.insert(names.end(), also.begin(), also.end());
   return fail(Code::kUsage, "unknown command '{}'{}", printable(name), did_you_mean(name, names));
 }
 
@@ -249,7 +251,7 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
     if (is_guide) return fail(Code::kFailedPrecondition, "the page of {} isn't installed", printable(names.front()));
   }
   if (name == "schema") return schema({"--help"}, io);
-  const fs::path path = TFD_TRY(find_tool(name, io.env));
+  const fs::path path = TFD_TRY(find_tool(name, io.env, guides()));
   return become(path.string(), {path.string(), "--help"}, io);
 }
 

@@ -52,6 +52,8 @@ fake() {  # NAME BODY
   [[ $output == *"did you mean 'help'?"* ]]
   run -64 tfd help fkae
   [[ $output == *"did you mean 'fake'?"* ]]
+  run -64 tfd help tutorail
+  [[ $output == *"did you mean 'tutorial'?"* ]]
   run -64 tfd help fake more
   run -64 tfd train
   [ "$output" = "tfd: unknown command 'train': tfd run trains, evaluates and predicts on this host, tfd coordinate on a cluster (see tfd --help)" ]
