@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -173,6 +174,15 @@ Result<std::string> overview(Io& io) {
   return text + "\nMore: tfd help COMMAND or GUIDE; man tfd\n";
 }
 
+/// Has what is executed next write UTF-8, as all tools do: where the locale has no such characters, man warns of each.
+void write_utf8(const Environment& env) {
+  std::string locale;
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (locale.empty()) locale = env.get(name);
+  if (locale.find("UTF-8") == std::string::npos && locale.find("utf8") == std::string::npos)
+    ::setenv("LC_ALL", "C.UTF-8", 1);
+}
+
 /// What man is asked for a page, such as tfd-run(1) or tfd-program(5): the file beside this executable, in a build's
 /// folder or an installation's, else its name, if man knows it. Empty: there is no such page, or no man.
 std::vector<std::string> manual_of(const std::string& name, const Environment& env) {
@@ -246,7 +256,10 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   const bool is_guide = guide != kGuides.end();
   if (is_guide) name = guide->page;
   if (is_guide || io.out.is_terminal()) {
-    if (const auto manual = manual_of(name, io.env); !manual.empty()) return become("man", manual, io);
+    if (const auto manual = manual_of(name, io.env); !manual.empty()) {
+      write_utf8(io.env);
+      return become("man", manual, io);
+    }
     if (const fs::path text = text_of(name); !text.empty()) return show(text, io);
     if (is_guide) return fail(Code::kFailedPrecondition, "the page of {} isn't installed", printable(names.front()));
   }

@@ -103,6 +103,9 @@ fake() {  # NAME BODY
   printf '.TH tfd-program 5\n.SH NAME\ntfd-program - what is here\n' >"$BIN/../share/man/man5/tfd-program.5"
   run -0 "$BIN/tfd" help program
   [[ $output == *"what is here"* ]]
+  printf '.TH tfd-program 5\n.SH NAME\ntfd-program - three dots: \\[u2026]\n' >"$BIN/../share/man/man5/tfd-program.5"
+  run -0 --separate-stderr env -u LC_CTYPE -u LANG LC_ALL=C "$BIN/tfd" help program
+  [[ $output == *"three dots: …"* && -z $stderr ]]
 }
 
 @test "tfd help shows every guide as text where there is no man, and pages of tools on a terminal" {
