@@ -39,6 +39,8 @@ Result<process::Fd> open_output(const std::string& path, bool is_first) {
 
 }  // namespace
 
+bool Standings::may_refuse(int code) const { return members > 0 || (code == kOtherKey && running > 1); }
+
 struct TaskGroup::Task {
   explicit Task(Member given) : member(std::move(given)), name(cluster::format_task(member.id)) {}
   bool is_left() const { return child || group != 0; }
@@ -177,9 +179,12 @@ void TaskGroup::on_failure(Failure failure) {
       say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
     return;
   }
-  if (failure.task->is_refused && goes_on_without_refused(failure.status.code)) {
-    if (earliest_ && earliest_->task == failure.task) earliest_.reset();
-    return say_(line_of(failure) + "; the others go on without it");
+  if (failure.task->is_refused && restarts_) {
+    const Standings left = standings();
+    if (left.go_on() && left.may_refuse(failure.status.code) && left.running >= options_.least) {
+      if (earliest_ && earliest_->task == failure.task) earliest_.reset();
+      return say_(line_of(failure) + "; the others go on without it");
+    }
   }
   // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.status.code == kOthersLoss;
@@ -205,29 +210,6 @@ void TaskGroup::decide() {
   end_all(SIGTERM, options_.stop_grace);
 }
 
-/// True if tasks with a rank run, and all of them go on without those that failed.
-bool TaskGroup::goes_on() const {
-  bool some = false;
-  for (const auto& task : tasks_) {
-    if (!restarts_ || !task->child || !task->member.has_rank) continue;
-    if (standing_of(*task) == Standing::kAlone) return false;
-    some = true;
-  }
-  return some;
-}
-
-/// True if enough run, some of them members already, or at least two with the same key, who refused one.
-bool TaskGroup::goes_on_without_refused(int code) const {
-  int running = 0, members = 0;
-  for (const auto& task : tasks_) {
-    if (!task->child || !task->member.has_rank) continue;
-    ++running;
-    members += standing_of(*task) == Standing::kMember ? 1 : 0;
-  }
-  const bool are_right = members > 0 || (code == kOtherKey && running > 1);
-  return goes_on() && are_right && running >= options_.least;
-}
-
 /// What a task says of itself; one that said before that it goes on when others die will say so again.
 Standing TaskGroup::standing_of(const Task& task) const {
   const Standing said = files_.member_state_of(task.member.id).standing;
@@ -250,8 +232,7 @@ void TaskGroup::watch_standings() {
   });
 }
 
-void TaskGroup::tell_standings() {
-  if (!options_.on_standings) return;
+Standings TaskGroup::standings() const {
   Standings now{.done = done_};
   for (const auto& task : tasks_) {
     if (!task->child || !task->member.has_rank) continue;
@@ -260,6 +241,12 @@ void TaskGroup::tell_standings() {
     now.alone += standing == Standing::kAlone ? 1 : 0;
     now.members += standing == Standing::kMember ? 1 : 0;
   }
+  return now;
+}
+
+void TaskGroup::tell_standings() {
+  if (!options_.on_standings) return;
+  const Standings now = standings();
   if (told_ == now) return;
   told_ = now;
   options_.on_standings(now);

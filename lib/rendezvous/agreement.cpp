@@ -12,7 +12,6 @@
 namespace tfd::rendezvous {
 namespace {
 
-constexpr int kOtherKey = 77;
 constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
 constexpr int kTryAgain = 75;
 constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one itself to be seen
@@ -52,8 +51,7 @@ launch::Standings Agreement::standings() const {
 
 /// True if tasks run, and all of them go on without those that don't any more, and with those that come.
 bool Agreement::goes_on() const {
-  const launch::Standings all = standings();
-  return options_.bounds.is_elastic && phase_ == Phase::kRunning && all.running > 0 && all.alone == 0;
+  return options_.bounds.is_elastic && phase_ == Phase::kRunning && standings().go_on();
 }
 
 Result<void> Agreement::check_same(const Joining& joining) const {
@@ -183,9 +181,8 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     return;
   }
   if (phase_ != Phase::kRunning) return;
-  // Those who refuse one are right if they are members already, or at least two that have the same key.
-  const bool are_right = standings().members > 0 || (failure.code == kOtherKey && standings().running > 1);
-  if (failure.is_refused && goes_on() && are_right) return refuse(launchers_.at(id), failure);
+  if (failure.is_refused && goes_on() && standings().may_refuse(failure.code))
+    return refuse(launchers_.at(id), failure);
   const bool is_of_task = !failure.task.empty();  // else the launcher itself can't go on
   if (is_of_task) launchers_.at(id).failed.push_back(failure.task);
   // None of those who end because another one is lost is the cause, though one may be seen first.

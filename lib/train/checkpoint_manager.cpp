@@ -208,12 +208,10 @@ std::string CheckpointManager::describe() const {
   if (path_.empty() && are_saved()) {  // one may be whole, but not in the index, where the disk became full
     std::vector<std::string> skipped;
     const auto found = variable::load_latest_checkpoint(train_.checkpoint->directory, &skipped);
-    if (found && *found)
-      return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), (*found)->path,
-                         (*found)->step);
+    if (found && *found) return continuation_from(train_, options_, (*found)->path, (*found)->step);
   }
   if (path_.empty()) return "there is no checkpoint to continue from";
-  return fmt::format("{} continues from {} (step {})", command_to_continue(train_, options_), path_, path_step_);
+  return continuation_from(train_, options_, path_, path_step_);
 }
 
 }  // namespace tfd::train

@@ -73,12 +73,17 @@ std::string command_to_continue(const program::TrainDef& train, const TrainOptio
   return options.start_over ? "the same command without --start-over" : "the same command";
 }
 
+std::string continuation_from(const program::TrainDef& train, const TrainOptions& options, const std::string& path,
+                              std::int64_t step) {
+  return fmt::format("{} continues from {} (step {})", command_to_continue(train, options), path, step);
+}
+
 std::string continuation_of(const program::TrainDef& train, const TrainOptions& options) {
   if (!train.checkpoint) return "";
   const auto index = variable::read_checkpoint_index(train.checkpoint->directory);
   if (!index || index->checkpoints.empty()) return "";
   const auto& [step, path] = index->checkpoints.back();
-  return fmt::format("{} continues from {} (step {})", command_to_continue(train, options), path, step);
+  return continuation_from(train, options, path, step);
 }
 
 }  // namespace tfd::train

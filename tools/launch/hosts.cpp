@@ -61,11 +61,9 @@ std::string address_of(const Host& host, const Environment& env) {
   if (!pipe) return host.name;
   auto ssh = process::Child::start({.argv = std::move(argv), .environment = env, .stdout_fd = pipe->write.get()});
   pipe->write = {};
-  if (!ssh || !ssh->wait(Deadline::after(kConfigurationRead))) return host.name;
-  std::string text(std::size_t{64} << 10, '\0');  // what a pipe holds: more would have blocked it
-  const ssize_t got = ::read(pipe->read.get(), text.data(), text.size());
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  for (const std::string& line : split(text, '\n'))
+  if (!ssh) return host.name;
+  const auto text = process::read_all(pipe->read.get(), Deadline::after(kConfigurationRead));
+  for (const std::string& line : split(text.value_or(""), '\n'))
     if (line.starts_with("hostname ")) return line.substr(std::string_view("hostname ").size());
   return host.name;
 }

@@ -28,6 +28,11 @@ std::vector<std::string> names_of_strategies() {
   return names;
 }
 
+/// Where MIN:MAX comes from.
+std::string_view describe_bounds(const Asked& a) {
+  return a.workers.empty() ? "TFD_WORKERS, which is tfd-launch --workers or --nnodes MIN:MAX" : "--workers";
+}
+
 }  // namespace
 
 std::vector<cli::Option> options(Asked& a) {
@@ -217,8 +222,8 @@ Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environmen
   if (text.empty()) return WorkerBounds{};
   const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
   if (!a.compat.empty())
-    return fail(Code::kUsage, "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no {}{}",
-                name, a.workers.empty() ? ", which is tfd-launch --workers or --nnodes MIN:MAX" : "");
+    return fail(Code::kUsage, "--compat tensorflow: TensorFlow's workers are as many to the end: it takes no {}",
+                describe_bounds(a));
   const Bounds bounds = TFD_TRY(parse_bounds(name, text));
   if (!bounds.is_elastic) return fail(Code::kUsage, "{}: '{}' is not MIN:MAX", name, printable(text));
   if (is_launched ? bounds.most < workers : bounds.most != workers)
@@ -232,7 +237,7 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
   if (kind != collective::EngineKind::kMpi) return kind;
   if (bounds.least > 0)
     return fail(Code::kUsage, "--collectives mpi: MPI ends all when one ends, so that none can be lost: it takes no {}",
-                a.workers.empty() ? "TFD_WORKERS, which is tfd-launch --workers or --nnodes MIN:MAX" : "--workers");
+                describe_bounds(a));
   auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
   return collective::Engine(kind, std::move(plugin));
 }

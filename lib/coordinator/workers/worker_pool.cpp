@@ -19,7 +19,7 @@ void WorkerList::set(std::size_t index, bool is_in) {
   std::uint64_t& word = words_[index / 64];
   if (((word & bit) != 0) == is_in) return;
   word ^= bit;
-  size_ += is_in ? 1 : std::size_t(-1);
+  is_in ? ++size_ : --size_;
 }
 
 std::optional<std::size_t> WorkerList::find(std::size_t from) const {

@@ -9,10 +9,10 @@ Result<std::unique_ptr<Runner>> make_runner(RunnerOptions options) {
   const bool has_group = options.kind == &kMultiWorkerMirroredKind || options.kind == &kTpuKind;
   if (!options.config.cluster.empty())
     return has_group ? make_group_runner(std::move(options)) : make_parameter_server_runner(std::move(options));
-  std::string name = has_group ? std::string(options.kind->name) : "";  // whoever is alone in it
+  const Kind* const stated = options.kind;
   if (options.kind == nullptr || !options.kind->is_of_one_host)
     options.kind = options.devices.replicas() > 1 ? &kMirroredKind : &kOneDeviceKind;
-  if (name.empty()) name = options.kind->name;
+  std::string name((has_group ? stated : options.kind)->name);  // a group of one is still a group
   return make_device_runner(std::move(options), std::move(name));
 }
 

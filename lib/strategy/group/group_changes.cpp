@@ -7,6 +7,19 @@
 #include "tfd/cluster/address.hpp"
 
 namespace tfd::strategy {
+namespace {
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// ", on 10.0.0.3", behind what is said of a member; empty if its host isn't known, or there is only one.
+std::string where(const std::map<std::string, std::string>& hosts, const std::string& name) {
+  const auto host = hosts.find(name);
+  return host == hosts.end() ? "" : ", on " + host->second;
+}
+
+}  // namespace
 
 std::map<std::string, std::string> GroupMember::hosts() const {
   std::map<std::string, std::string> out;
@@ -25,9 +38,7 @@ std::string GroupMember::loss_of(const std::string& name, const Error& why) cons
 
 Error GroupMember::located(Error error) const {
   if (error.code != Code::kUnavailable || error.task.empty() || !group_ || !trainer_.is_open()) return error;
-  const auto hosts = this->hosts();
-  if (const auto host = hosts.find(error.task); host != hosts.end()) error.message += ", on " + host->second;
-  error.message += fmt::format("; step {} was not made", trainer_.step() + 1);
+  error.message += fmt::format("{}; step {} was not made", where(hosts(), error.task), trainer_.step() + 1);
   return error;
 }
 
@@ -47,20 +58,16 @@ Result<MemberChanges> GroupMember::regroup(const Error& why) {
     if (entered) break;
     if (!survives(entered.error())) return fail(entered.error());
   }
-  const auto is_in = [](const std::vector<std::string>& names) {
-    return [&names](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
-  };
   MemberChanges changes;
-  std::ranges::remove_copy_if(names_, std::back_inserter(changes.come), is_in(before));
+  std::ranges::copy_if(names_, std::back_inserter(changes.come),
+                       [&](const std::string& name) { return !contains(before, name); });
   std::string line = fmt::format("generation {} goes on at step {}: {}", group_->communicator().generation(),
                                  trainer_.step(), fmt::join(names_, ", "));
   for (const std::string& name : before) {
-    if (is_in(names_)(name)) continue;
-    changes.gone.push_back({name, loss_of(name, why)});
-    const std::string& loss = changes.gone.back().loss;
-    const auto host = hosts.find(name);
-    line += loss.empty() ? fmt::format("; {} has left", name) : "; " + loss;
-    if (host != hosts.end()) line += ", on " + host->second;
+    if (contains(names_, name)) continue;
+    const std::string loss = loss_of(name, why);
+    line += fmt::format("; {}{}", loss.empty() ? name + " has left" : loss, where(hosts, name));
+    changes.gone.push_back({name, loss});
   }
   if (!changes.come.empty()) line += fmt::format("; with {} anew", fmt::join(changes.come, ", "));
   if (options_.group.say) options_.group.say(line);

@@ -27,8 +27,8 @@ class ChiefDriver final : public train::StepDriver {
   Result<train::AdvanceResult> advance(train::StepControl& control) override {
     counted_ = member_.trainer().step();
     auto made = survive([&] { return make_steps(control); });
-    if (!made && !member_.is_left_alone()) return fail(member_.located(made.error()));
     if (made) return made;
+    if (!member_.is_left_alone()) return fail(member_.located(made.error()));
     give_up(made.error());
     return train::AdvanceResult{.step = member_.trainer().step()};
   }

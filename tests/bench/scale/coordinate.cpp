@@ -6,16 +6,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <string>
 #include <thread>
 #include <vector>
 
+#include "../closures.hpp"
 #include "tfd/base/descriptors.hpp"
-#include "tfd/base/file.hpp"
-#include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/task/key.hpp"
 
 using namespace tfd;
@@ -24,8 +20,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int kRounds = 3;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double processor_seconds() {
   rusage used{};
@@ -42,27 +36,23 @@ long resident_mib() {
   return resident * 4096 >> 20;
 }
 
-Result<void> run(const std::string& spec, const std::string& path, const std::string& function, int count) {
+Result<void> run(const bench::Trivial& what) {
   raise_descriptor_limit();
-  const auto config = TFD_TRY(cluster::cluster_config_from_json(TFD_TRY(load_file(spec)), spec));
-  const auto program = TFD_TRY(program::load_program(path, {}));
-  const int workers = static_cast<int>(TFD_TRY(config.cluster.num_tasks("worker")));
+  const int workers = static_cast<int>(TFD_TRY(what.config.cluster.num_tasks("worker")));
   coordinator::CoordinatorOptions options;
   options.keep_servers = options.take_over = true;
   options.make_endpoint = TFD_TRY(task::endpoints_under(std::nullopt, Environment::of_process()));
   const auto began = Clock::now();
-  const auto coordinator = TFD_TRY(coordinator::ClusterCoordinator::connect(program, config, std::move(options)));
-  while (coordinator->workers_up() < workers && seconds_since(began) < 120) std::this_thread::sleep_for(5ms);
-  const double up_s = seconds_since(began), up_cpu_s = processor_seconds();
-  const tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
+  const auto coordinator =
+      TFD_TRY(coordinator::ClusterCoordinator::connect(what.program, what.config, std::move(options)));
+  // Asked now and then: on_worker tells of those that are lost and come back, not of the first time.
+  while (coordinator->workers_up() < workers && bench::seconds_since(began) < 120) std::this_thread::sleep_for(5ms);
+  const double up_s = bench::seconds_since(began), up_cpu_s = processor_seconds();
   std::vector<double> costs, rates;
   for (int round = 0; round < kRounds; ++round) {
-    const auto start = Clock::now();
     const double before = processor_seconds();
-    for (int i = 0; i < count; ++i) TFD_TRY(coordinator->schedule({.function = function, .args = {one}}));
-    TFD_TRY(coordinator->join(Deadline::after(300s)));
-    costs.push_back((processor_seconds() - before) / count * 1e6);
-    rates.push_back(count / seconds_since(start));
+    rates.push_back(TFD_TRY(bench::closures_per_second(*coordinator, what, what.count)));
+    costs.push_back((processor_seconds() - before) / what.count * 1e6);
   }
   std::ranges::sort(costs);
   std::ranges::sort(rates);
@@ -75,13 +65,4 @@ Result<void> run(const std::string& spec, const std::string& path, const std::st
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "usage: bench-scale SPEC PROGRAM FUNCTION [COUNT]\n");
-    return 64;
-  }
-  const auto done = run(argv[1], argv[2], argv[3], argc > 4 ? std::atoi(argv[4]) : 100000);
-  if (done) return 0;
-  std::fprintf(stderr, "bench-scale: %s\n", done.error().message.c_str());
-  return 1;
-}
+int main(int argc, char** argv) { return bench::run_trivial("bench-scale", argc, argv, 100000, run); }

@@ -45,6 +45,11 @@ struct Standings {
   int alone = 0;    // of those that run: they end if another one does
   int members = 0;  // of those that run
   int done = 0;     // were members, and ended well
+  /// True if some run, and all of them go on without those that don't any more.
+  bool go_on() const { return running > 0 && alone == 0; }
+  /// True if those that run are right to refuse one that ended with this code: some are members already, or at least
+  /// two have the same key.
+  bool may_refuse(int code) const;
   friend bool operator==(const Standings&, const Standings&) = default;
 };
 
@@ -128,9 +133,9 @@ class TaskGroup {
   void on_exit(Task& task);
   void on_failure(Failure failure);
   void decide();
-  bool goes_on() const;
-  bool goes_on_without_refused(int code) const;
+  bool goes_on() const { return restarts_ && standings().go_on(); }
   Standing standing_of(const Task& task) const;
+  Standings standings() const;
   void watch_standings();
   void tell_standings();
   std::vector<std::string> schedule_failed(Duration wait);

@@ -91,8 +91,10 @@ Result<void> check_state(const program::Program& program, const variable::Checkp
 Result<variable::Checkpoint> load_weights(const program::Program& program, const std::string& path, const Log& log);
 /// "the same command", or how to change it, to continue from its checkpoints.
 std::string command_to_continue(const program::TrainDef& train, const TrainOptions& options);
-/// "the same command continues from ck/step-00000200.safetensors (step 200)": the newest of train.checkpoint.dir,
-/// whoever wrote it. Empty if this process sees none.
+/// "the same command continues from ck/step-00000200.safetensors (step 200)".
+std::string continuation_from(const program::TrainDef& train, const TrainOptions& options, const std::string& path,
+                              std::int64_t step);
+/// The same of the newest in train.checkpoint.dir, whoever wrote it. Empty if this process sees none.
 std::string continuation_of(const program::TrainDef& train, const TrainOptions& options);
 
 }  // namespace tfd::train
