@@ -14,18 +14,27 @@ train() {
   coordinate program.json --cluster spec.json "${@:2}"
 }
 
+# TERM for the coordinator, whose checkpoint has as many steps as were counted: a training with an end of its own may be there
+# before the test has read of it.
+stops_with_each_step_once() {
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  local step
+  step=$(jq .step <<<"$EVENT")
+  coordinator_ends 75
+  [ "$(counts_in ck)" = "$step $step $step" ]
+}
+
 @test "fault: workers killed while it trains cost no step and double none" {
   serve --jobs worker=3,ps=2
-  train 8000
+  train 100000000
   for at in 300 1201 2501; do # each another worker: one that was killed may not be back yet
     event ".event == \"step\" and .step >= $at"
     kill -KILL "$(task_pid "worker:$((at % 3))")"
     event '.event == "worker" and .state == "lost"'
   done
   event '.event == "worker" and .state == "back"'
-  event '.event == "end" and .reason == "done" and .step == 8000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "8000 8000 8000" ]
+  stops_with_each_step_once
 }
 
 @test "fault: a killed parameter server is exit 69 with its name and the checkpoint, and the next run continues" {
@@ -47,7 +56,7 @@ train() {
 
 @test "fault: a frozen worker is seen lost, and does no harm when it goes on" {
   serve --jobs worker=2,ps=2
-  train 20000
+  train 100000000
   event '.event == "step" and .step >= 300'
   pid=$(task_pid worker:1)
   kill -STOP "$pid"
@@ -55,9 +64,7 @@ train() {
   event '.event == "step"'
   kill -CONT "$pid"
   event '.event == "worker" and .task == "worker:1" and .state == "back"'
-  event '.event == "end" and .reason == "done" and .step == 20000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "20000 20000 20000" ]
+  stops_with_each_step_once
 }
 
 @test "fault: all workers dead for a while, then it goes on" {
@@ -144,12 +151,7 @@ train() {
   cat delays
   event '.event == "start"'
   jq -e '.adopted and .step >= 300' <<<"$EVENT"
-  kill -TERM "$COORDINATOR"
-  event '.event == "end" and .reason == "interrupted"'
-  coordinator_ends 75
-  local step
-  step=$(jq .step <<<"$EVENT")
-  [ "$(counts_in ck)" = "$step $step $step" ]
+  stops_with_each_step_once
 }
 
 @test "fault: another training in the place of one whose coordinator was killed says what is lost" {
