@@ -231,7 +231,7 @@ Result<void> TrainLoop::begin() {
   const bool goes_on = begun.joined || begun.adopted;
   if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
-  if (begun.adopted)
+  if (begun.adopted && !options_.takes_over)  // the group has said how it goes on
     report_.say(fmt::format("continuing at step {}: {} its state", first_step_,
                             role_.ends_with_others ? "the group still has" : "the parameter servers still hold"));
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);

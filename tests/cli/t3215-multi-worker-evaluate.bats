@@ -84,3 +84,17 @@ same_metrics() { # METRICS OTHERS; batches of other examples have other rounding
   run -64 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate --dataset - --strategy multi-worker-mirrored </dev/null
   [[ $stderr == *'--dataset -: one process reads stdin: it takes no --strategy multi-worker-mirrored'* ]]
 }
+
+@test "multi-worker: an evaluator of the cluster has no part in --evaluate, --predict and --function, which it says" {
+  trained
+  local what
+  run -0 --separate-stderr timeout 60 tfd-run "$PROGRAM" --evaluate --checkpoint ck </dev/null
+  local one
+  one=$(jq -c .metrics <<<"$output")
+  for what in "--evaluate" "--predict predict --dataset test"; do
+    # shellcheck disable=SC2086
+    run -0 --separate-stderr timeout 60 tfd-launch --jobs worker=2,evaluator=1 --no-prefix -- tfd-run "$PROGRAM" $what --checkpoint ck --strategy multi-worker-mirrored
+    [[ $stderr == *"evaluator:0 evaluates a training's checkpoints, and has no part in this"* ]]
+    [ "$what" != --evaluate ] || [ "$(jq -c .metrics <<<"$output")" = "$one" ]
+  done
+}

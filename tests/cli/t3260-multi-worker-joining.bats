@@ -64,6 +64,20 @@ keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
   keys_differ key "$unexpected" none "$required" --workers 1:2
 }
 
+@test "multi-worker: the others of a group whose first worker was refused end for the same reason" {
+  tfd-serve -q --generate-key --key-file key
+  tfd-serve -q --generate-key --key-file other
+  group_of 3
+  local i keys=(key other key)
+  PIDS=()
+  for i in 2 1 0; do
+    worker "worker:$i" "${PROGRAM[@]}" --key-file "${keys[$i]}"
+    PIDS[i]=$RUN
+  done
+  group_ends 77
+  for i in 0 2; do grep -q "^tfd-run: worker:1 at 127\.0\.0\.1:[0-9]* uses a different key; pass the cluster's key with --key-file$" "worker:$i.talk"; done
+}
+
 @test "multi-worker: with MIN:MAX a task with another key ends by itself, and the others go on" {
   tfd-serve -q --generate-key --key-file key
   tfd-serve -q --generate-key --key-file other

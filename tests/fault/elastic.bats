@@ -68,6 +68,22 @@ teardown() { run_teardown; }
   [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
 }
 
+@test "elastic: all that are told to end together end together, the chief first or last, and none hands over" {
+  local order i step
+  for order in "0 1 2" "2 1 0"; do
+    rm -rf ck
+    members 3 --workers 2:3 --set train.steps=1000000
+    reaches 0 500
+    for i in $order; do kill -TERM "${PIDS[$i]}"; done
+    for i in 0 1 2; do run_ends "${PIDS[$i]}" 75; done
+    step=$(last worker:0 .step)
+    [ "$(last worker:0 .reason)" = '"interrupted"' ]
+    [ "$(jq -r .latest ck/index.json)" = "step-$(printf %08d "$step").safetensors" ]
+    run ! grep -E 'has left|is lost|the others go on' ./*.talk
+    PIDS=()
+  done
+}
+
 @test "elastic: too few wait for others, and give up after --join with what is saved" {
   local args=(--workers 2:3 --set train.steps=1000000)
   members 3 "${args[@]}" --join 5s

@@ -94,6 +94,11 @@ Result<train::TrainSummary> follow_as_evaluator(const program::Program& program,
   return follow_checkpoints(program, job, options.train);
 }
 
+train::TrainSummary sit_out(const std::string& task, const train::TrainOptions& options) {
+  if (options.say) options.say(fmt::format("{} evaluates a training's checkpoints, and has no part in this", task));
+  return {.reason = "left"};
+}
+
 Result<EvaluatedWeights> find_evaluated_weights(const program::Program& program, const EvaluationRequest& request,
                                                 const step::MakeEngine& make_engine,
                                                 const train::TrainOptions& options) {

@@ -74,18 +74,10 @@ Result<MemberChanges> GroupMember::regroup(const Error& why) {
   return changes;
 }
 
-std::vector<int> GroupMember::leavers(const Notices& notices) const {
-  std::vector<int> out;
-  const auto members = static_cast<int>(names_.size());
-  for (int rank = 1; rank < members; ++rank)
-    if (notices.wants_stop(rank)) out.push_back(rank);
-  if (options_.group.least == 0 || members - static_cast<int>(out.size()) < options_.group.least) out.clear();
-  return out;
-}
-
-bool GroupMember::leaves(const Notices& notices) const {
-  const auto all = leavers(notices);
-  return std::ranges::find(all, rank()) != all.end();
+Parting GroupMember::parting(const Notices& notices) const {
+  const auto leavers = std::ranges::count_if(notices.all, &Notice::wants_stop);
+  if (leavers > 0 && static_cast<int>(names_.size() - leavers) < options_.group.least) return Parting::kNone;
+  return notices.wants_stop(rank()) ? Parting::kLeaves : Parting::kGoesOn;
 }
 
 }  // namespace tfd::strategy

@@ -25,8 +25,8 @@ enum class GroupAct : std::uint8_t {
   kLoad,
   kVerify,
   kSave,
-  kRegroup,
-  kHandOver,
+  kAsk,      // nothing: the next notices are newer than this one
+  kRegroup,  // who was interrupted leaves, and the others are a generation of their own; nothing if these were too few
   kEnd
 };
 
@@ -36,7 +36,7 @@ struct Notice {
   std::vector<double> weights = {};  // of its replicas in the next step (kNoData: none); empty: its data have ended
   std::optional<Error> error = {};   // ends the training of all
   bool tells = false;                // the chief's, with kStep: metrics are gathered after it
-  bool wants_stop = false;           // it was interrupted
+  bool wants_stop = false;           // it was interrupted; the chief's: it leaves, with kRegroup
   bool is_cancelled = false;         // its data were stopped: the step can't be made
   bool is_interrupted = false;       // the chief's, with kEnd: the training goes on later
   bool has_ended = false;            // its data have

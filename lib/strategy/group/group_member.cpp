@@ -266,7 +266,7 @@ Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std
 }
 
 Result<void> GroupMember::announce(Notice notice) {
-  notice.wants_stop = is_interrupted();
+  if (!is_chief()) notice.wants_stop = is_interrupted();
   notice.waited = waited_;
   if (notice.act != GroupAct::kStep) return exchange_->announce(round_++, notice);
   inputs_.emplace(trainer_.take_inputs());

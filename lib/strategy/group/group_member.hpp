@@ -31,6 +31,13 @@ struct MemberChanges {
   std::vector<std::string> come;
 };
 
+/// What becomes of a member where those that were interrupted are to leave.
+enum class Parting : std::uint8_t {
+  kNone,    // too few would be left: nobody leaves
+  kLeaves,  // it leaves
+  kGoesOn   // it is one of the others, who form the next generation
+};
+
 class GroupMember {
  public:
   /// `program` and `options` are borrowed.
@@ -54,9 +61,8 @@ class GroupMember {
   bool is_left_alone() const { return last_generation_.has_value(); }
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
-  /// Followers that were interrupted, and leave after this round, since enough are left; empty: all stop, if any.
-  std::vector<int> leavers(const Notices& notices) const;
-  bool leaves(const Notices& notices) const;
+  /// What GroupAct::kRegroup means for this member.
+  Parting parting(const Notices& notices) const;
   /// True if this member may leave, and the others go on.
   bool may_leave() const { return options_.group.least > 0 && static_cast<int>(names_.size()) > options_.group.least; }
   bool has_newcomers() const { return group_->has_newcomers(); }

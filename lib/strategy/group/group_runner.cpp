@@ -76,7 +76,7 @@ class GroupRunner final : public Runner {
 
   Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,
                                            RunOptions options) override {
-    TFD_TRY(check_member());
+    if (role_.job == TaskJob::kEvaluate) return sit_out(role_.task, options.train);
     const program::FunctionDef* function = program.find_function(request.function);
     if (options_.compat != Compat::kNone && members_.size() > 1 && function != nullptr && function->has_updates())
       return fail(Code::kUnimplemented,
@@ -99,7 +99,7 @@ class GroupRunner final : public Runner {
 
   Result<train::TrainSummary> evaluate(const program::Program& program, const EvaluationRequest& request,
                                        RunOptions options) override {
-    TFD_TRY(check_member());
+    if (role_.job == TaskJob::kEvaluate) return sit_out(role_.task, options.train);
     std::vector<std::pair<std::string, std::string>> agreement{
         {"what they run", "--evaluate"},
         {"--evaluate", request.function},
@@ -108,11 +108,6 @@ class GroupRunner final : public Runner {
   }
 
  private:
-  Result<void> check_member() const {
-    if (role_.job != TaskJob::kEvaluate) return {};
-    return fail(Code::kInvalidArgument, "{} only evaluates a training's checkpoints: it has no part in this",
-                role_.task);
-  }
   /// What only variables on devices can do, and what no group can.
   Result<void> check_on_host(const program::Program& program, const std::string& why) const {
     for (const program::VariableDef& one : program.variables) {

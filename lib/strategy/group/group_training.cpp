@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_training.hpp"
 
+#include <thread>
+
 #include "group_member.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/epochs.hpp"
@@ -9,7 +11,8 @@
 namespace tfd::strategy {
 namespace {
 
-constexpr Duration kTellAtLeast = std::chrono::milliseconds(200);  // interval of progress, where steps are short
+constexpr Duration kTellAtLeast = std::chrono::milliseconds(200);   // interval of progress, where steps are short
+constexpr Duration kEndsTogether = std::chrono::milliseconds(300);  // until the last of all is told to end
 
 /// The chief's driver: what its loop asks for becomes an act of all. Where members may be lost, an act that one of them
 /// didn't live to see is done again with those that are left.
@@ -46,14 +49,7 @@ class ChiefDriver final : public train::StepDriver {
         return fail(Code::kCancelled, "{}", evaluated.error().message);
       }
       if (evaluated || evaluated.error().code != Code::kCancelled || member_.is_interrupted()) return evaluated;
-      // Another one was: it leaves, if enough are left, or all stop.
-      if (options_.group.least > 0)
-        TFD_TRY(survive([&]() -> Result<void> {
-          TFD_TRY(act({.act = GroupAct::kRegroup}));
-          return regroup({Code::kCancelled, "it was interrupted", {}});
-        }));
-      else
-        stop_all();
+      TFD_TRY(survive([&] { return part(); }));  // another one was
       if (stops_all_) return evaluated;
     }
   }
@@ -98,11 +94,11 @@ class ChiefDriver final : public train::StepDriver {
     return {};
   }
   Result<bool> hand_over() override {
-    if (stops_all_ || member_.is_left_alone() || !member_.may_leave()) return false;
-    const auto told = act({.act = GroupAct::kHandOver});
-    if (!told && !member_.survives(told.error())) return fail(told.error());
-    member_.leave();
-    return true;
+    if (stops_all_ || member_.is_left_alone()) return false;
+    const auto parted = part(true);
+    if (!parted && !member_.survives(parted.error())) return fail(parted.error());
+    if (!stops_all_) member_.leave();
+    return !stops_all_;
   }
   bool was_replaced() const override { return was_replaced_; }
   std::int64_t first_step() const { return first_step_; }
@@ -125,10 +121,11 @@ class ChiefDriver final : public train::StepDriver {
   /// `why`: as GroupMember::regroup().
   Result<void> regroup(const Error& why);
   /// Announces what all do next, other than a step.
-  Result<void> act(Notice notice) {
+  Result<Notices> act(Notice notice) {
     TFD_TRY(member_.announce(std::move(notice)));
-    heed(TFD_TRY(member_.notices()));
-    return {};
+    auto notices = TFD_TRY(member_.notices());
+    heed(notices);
+    return notices;
   }
   Result<void> verify() {
     const std::int64_t step = member_.trainer().step();
@@ -141,11 +138,33 @@ class ChiefDriver final : public train::StepDriver {
   bool is_verified_after(std::int64_t step) const {
     return options_.verify_every > 0 && step % options_.verify_every == 0;
   }
-  /// All stop if a member was interrupted, unless it leaves, and enough are left.
+  /// All stop if a member was interrupted, where none may leave.
   void heed(const Notices& notices) {
-    if (!notices.wants_stop() || !member_.leavers(notices).empty()) return;
-    if (notices.wants_stop(0) && member_.may_leave()) return;  // this member hands over
-    stop_all();
+    if (options_.group.least == 0 && notices.wants_stop()) stop_all();
+  }
+  /// Has those leave who were interrupted, `leaves`: this member with them, or all stop, where too few would be left.
+  /// Who ends one task may be ending all of them, one after the other: who leaves first mustn't hand over to the rest.
+  Result<void> part(bool leaves = false) {
+    if (!member_.may_leave()) {
+      stop_all();
+      return {};
+    }
+    std::this_thread::sleep_for(kEndsTogether);
+    TFD_TRY(act({.act = GroupAct::kAsk}));
+    return regroup_all(leaves);
+  }
+  /// The same with those who know by now that they were interrupted; if nobody is, the others are joined by newcomers.
+  Result<void> regroup_all(bool leaves = false) {
+    switch (member_.parting(TFD_TRY(act({.act = GroupAct::kRegroup, .wants_stop = leaves})))) {
+      case Parting::kNone:
+        stop_all();
+        return {};
+      case Parting::kLeaves:
+        return {};
+      case Parting::kGoesOn:
+        return regroup({Code::kCancelled, "it was interrupted", {}});
+    }
+    return {};
   }
   /// Too few are left: what they all have made is saved here.
   void give_up(const Error& why) {
@@ -221,8 +240,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     TFD_TRY(tell_news(control));
     if (member_.has_newcomers()) {
       TFD_TRY(flush(control));
-      TFD_TRY(act({.act = GroupAct::kRegroup}));
-      TFD_TRY(regroup({Code::kCancelled, "it has left", {}}));
+      TFD_TRY(regroup_all());
       continue;
     }
     const std::int64_t next = member_.trainer().step() + 1;
@@ -230,11 +248,12 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     TFD_TRY(member_.announce({.act = GroupAct::kStep, .tells = tells}));
     const Notices notices = TFD_TRY(member_.notices());
     heed(notices);
-    const bool have_left = !member_.leavers(notices).empty();
+    const bool parts = options_.group.least > 0 && notices.wants_stop();
     if (notices.is_cancelled()) {
       member_.keep_inputs();
-      if (!have_left) break;
-      TFD_TRY(regroup({Code::kCancelled, "it was interrupted", {}}));
+      if (!parts) break;
+      TFD_TRY(flush(control));
+      TFD_TRY(part());
       continue;
     }
     if (!TFD_TRY(member_.make_step(notices))) {
@@ -245,10 +264,10 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
       return ended;
     }
     if (tells) TFD_TRY(tell(control));
-    if (have_left)
-      TFD_TRY(regroup({Code::kCancelled, "it was interrupted", {}}));
-    else if (is_verified_after(next))
-      TFD_TRY(verify());
+    if (is_verified_after(next)) TFD_TRY(verify());
+    if (!parts) continue;
+    TFD_TRY(flush(control));
+    TFD_TRY(part());
   }
   TFD_TRY(flush(control));
   return result();
@@ -275,8 +294,6 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       const bool is_made = makes_step && TFD_TRY(member.make_step(notices));
       if (makes_step && !is_made && notices.have_ended()) member.begin_epoch();
       if (is_made && chief.tells) TFD_TRY(member.gather_metrics());
-      if (member.leaves(notices)) return leave(member, summary);
-      if (!member.leavers(notices).empty()) TFD_TRY(member.regroup({}));
       break;
     }
     case GroupAct::kTell:
@@ -298,12 +315,17 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
     case GroupAct::kSave:
       TFD_TRY(member.save_on_hosts({}));
       break;
-    case GroupAct::kRegroup:
-      if (member.leaves(notices)) return leave(member, summary);
-      TFD_TRY(member.regroup({}));
+    case GroupAct::kAsk:
       break;
-    case GroupAct::kHandOver:
-      TFD_TRY(member.regroup({}));
+    case GroupAct::kRegroup:
+      switch (member.parting(notices)) {
+        case Parting::kNone:
+          break;
+        case Parting::kLeaves:
+          return leave(member, summary);
+        case Parting::kGoesOn:
+          TFD_TRY(member.regroup({}));
+      }
       break;
     case GroupAct::kEnd:
       member.leave();

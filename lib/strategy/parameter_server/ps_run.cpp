@@ -4,6 +4,7 @@
 #include "api/function_request.hpp"
 #include "api/replicated_program.hpp"
 #include "ps_session.hpp"
+#include "tfd/strategy/evaluator.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -132,7 +133,8 @@ Result<train::TrainSummary> run_on_parameter_servers(const program::Program& pro
                                                      const RunRequest& request) {
   TFD_TRY(check_request(program, request));
   if (strategy.is_local()) return fail(Code::kInvalidArgument, "there is no cluster with parameter servers");
-  if (strategy.is_parameter_server() || strategy.is_evaluator())
+  if (strategy.is_evaluator()) return sit_out(strategy.task_name(), options.train);
+  if (strategy.is_parameter_server())
     return fail(Code::kInvalidArgument, "{} is not a worker", strategy.task_name());
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<train::Interrupts>();
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));

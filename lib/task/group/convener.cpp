@@ -239,7 +239,13 @@ Result<Met> Convener::hold_meeting(Deadline deadline) {
     if (is_elastic() && (search_.gives_way() || (held_.meeting().is_enough() && held_.has_settled()))) return {};
     return described(held_.meeting().missing());
   }));
-  if (refusal) return end_refused(*std::move(refusal));
+  if (refusal) {
+    if (!is_elastic()) {
+      const MutexLock lock(mutex_);
+      held_.fail_all(*refusal);
+    }
+    return end_refused(*std::move(refusal));
+  }
   TFD_TRY(tell_difference());
   const collective::Secret secret = collective::make_secret();
   const MutexLock lock(mutex_);

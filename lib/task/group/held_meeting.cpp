@@ -16,14 +16,17 @@ void HeldMeeting::begin(Meeting meeting, const JoinRequest& own) {
 void HeldMeeting::admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder) {
   const auto place = meeting_->join(request);
   if (!place) responder.reply(fail(place.error()));
-  if (const auto& difference = meeting_->difference()) {
-    for (auto& [other, one] : waiting_) one.responder.reply(fail(*difference));
-    waiting_.clear();
-  }
+  if (const auto& difference = meeting_->difference()) fail_all(Error(*difference));
   if (!place) return;
   std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
   waiting_.emplace(connection, Waiting{*place, std::move(responder)});
   settled_ = Deadline::after(settle_);
+}
+
+void HeldMeeting::fail_all(const Error& why) {
+  meeting_->give_up(why);
+  for (auto& [connection, one] : waiting_) one.responder.reply(fail(why));
+  waiting_.clear();
 }
 
 void HeldMeeting::keep(std::uint64_t connection, JoinRequest request, transport::Responder responder) {

@@ -36,6 +36,8 @@ class HeldMeeting {
   void begin(Meeting meeting, const JoinRequest& own);
   /// Lets a task join. Its request is answered when the meeting ends, or at once with the reason why it can't.
   void admit(std::uint64_t connection, const JoinRequest& request, transport::Responder responder);
+  /// Answers all that wait, and those that come, with the reason why there will be no group.
+  void fail_all(const Error& why);
   /// Lets a task wait for the next meeting.
   void keep(std::uint64_t connection, JoinRequest request, transport::Responder responder);
   bool has_newcomers() const { return !newcomers_.empty(); }

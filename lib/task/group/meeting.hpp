@@ -84,7 +84,10 @@ class Meeting {
   /// kInvalidArgument: it disagrees with the first one that came, or isn't a member; kAlreadyExists: another process
   /// has its name; kFailedPrecondition: the meeting is over, or there are as many as there can be.
   Result<int> join(const JoinRequest& request);
-  /// What two of those who came differ in, where all must come: there will be no group. nullopt: in nothing.
+  /// Ends it: there will be no group, and whoever comes is told why.
+  void give_up(Error why) { difference_ = std::move(why); }
+  /// Why there will be no group, where all must come: what two of those who came differ in, or give_up()'s. nullopt:
+  /// there may be one.
   const std::optional<Error>& difference() const { return difference_; }
   /// True once all have come, whether they were let in or not.
   bool has_seen_all() const { return seen_.size() == names_.size(); }

@@ -40,6 +40,8 @@ Result<train::TrainSummary> follow_checkpoints(const program::Program& program, 
 /// The same for the evaluator task of a cluster, "evaluator:0", with variables of its own.
 Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
                                                 const RunOptions& options);
+/// Where that task is started with the others for what isn't a training: says that it has no part in it.
+train::TrainSummary sit_out(const std::string& task, const train::TrainOptions& options);
 
 struct EvaluationRequest {
   std::string function;
