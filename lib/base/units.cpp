@@ -88,6 +88,12 @@ std::string format_duration(Duration duration) {
   return out;
 }
 
+std::string rounded_duration(Duration duration) {
+  using std::chrono::milliseconds, std::chrono::seconds;
+  return format_duration(duration < seconds(10) ? Duration(std::chrono::round<milliseconds>(duration) / 10 * 10)
+                                                : Duration(std::chrono::round<seconds>(duration)));
+}
+
 Result<Bytes> parse_bytes(std::string_view text) {
   std::string_view rest = text;
   double number = 0;

@@ -210,7 +210,7 @@ class Meeting {
     }
     return {Code::kDeadlineExceeded,
             fmt::format("connecting generation {}: {} without {}", members_.generation,
-                        format_duration(std::chrono::round<std::chrono::milliseconds>(waited)), names),
+                        rounded_duration(waited), names),
             first};
   }
 

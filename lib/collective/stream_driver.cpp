@@ -40,13 +40,6 @@ void pause(bool shares_processors) {
   }
 }
 
-/// "10s", "250ms": as exact as it matters.
-std::string roughly(Duration waited) {
-  using std::chrono::milliseconds, std::chrono::seconds;
-  return format_duration(waited < seconds(10) ? Duration(std::chrono::round<milliseconds>(waited) / 10 * 10)
-                                              : Duration(std::chrono::round<seconds>(waited)));
-}
-
 }  // namespace
 
 Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) {
@@ -66,14 +59,14 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
       const std::vector<int> late = missing(number);
       return fail(Error{
           Code::kDeadlineExceeded,
-          fmt::format("{}: {} without {}", format_call(oldest.operation->call()), roughly(now - began), names_of(late)),
+          fmt::format("{}: {} without {}", format_call(oldest.operation->call()), rounded_duration(now - began), names_of(late)),
           late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
     }
     TFD_TRY(check_outside(now));
     if (now > next_line && now - next_line > kOverslept) {  // this process was stopped, as by Ctrl-Z: it begins anew
       next_line = now + stall().after;
     } else if (now >= next_line) {
-      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), roughly(now - began),
+      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), rounded_duration(now - began),
                               names_of(missing(number))));
       next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
     }

@@ -72,6 +72,15 @@ teardown() { run_teardown; }
   jq -es '.[0].step == 40 and .[-1].step == 60' <<<"$output"
 }
 
+@test "run: a training that goes on with other replicas than its checkpoint's says so" {
+  local train=(timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy mirrored --set train.checkpoint.dir=ck)
+  run -0 --separate-stderr "${train[@]}" --devices 2 --set train.steps=10
+  run -0 --separate-stderr "${train[@]}" --devices 2 --set train.steps=20
+  [[ $stderr != *"whose numbers"* ]]
+  run -0 --separate-stderr "${train[@]}" --devices 1 --set train.steps=30
+  [[ $stderr == "tfd-run: 1 replica: the checkpoint is of a training with 2, whose numbers this one leaves"* ]]
+}
+
 @test "run: a step is fused, or goes by threads, with the same numbers" {
   local losses=() way train
   train=(timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy mirrored --devices 2 --set train.checkpoint=null --set train.log_every=10

@@ -177,7 +177,7 @@ Result<std::unique_ptr<MpiLink>> MpiPlugin::open(int rank, int size, Deadline de
         Code::kDeadlineExceeded,
         "MPI hasn't begun after {}: each process that mpirun, or srun, has started must be a member of the group "
         "({} here)",
-        format_duration(std::chrono::round<std::chrono::seconds>(Clock::now() - began)), size);
+        rounded_duration(Clock::now() - began), size);
   TFD_TRY(check(opening->result, opening->why), path_);
   return std::make_unique<MpiLink>(shared_from_this(), opening->group);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device_trainer.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/train_loop.hpp"
 
@@ -39,6 +40,9 @@ class DeviceDriver final : public train::StepDriver {
 
 Result<train::StartResult> DeviceDriver::begin(const train::TrainStart& from) {
   if (options_.on_begin) options_.on_begin();
+  if (from.state != nullptr && from.state->replicas > 0 && from.state->replicas != options_.replicas)
+    options_.train.log.warning("{}: the checkpoint is of a training with {}, whose numbers this one leaves",
+                               counted(static_cast<std::uint64_t>(options_.replicas), "replica"), from.state->replicas);
   TFD_TRY(trainer_.open({step::ReplicaRange::whole(options_.replicas), options_.replicas}, from));
   return train::StartResult{.step = trainer_.step()};
 }

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "group_messages.hpp"
-#include "tfd/base/counted.hpp"
 
 namespace tfd::strategy {
 
@@ -43,9 +42,7 @@ Result<void> GroupCall::join() {
   const std::vector<int>& devices = group_->devices();
   const int replicas = options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
   const int members = group_->communicator().size();
-  if (replicas < members)
-    return fail(Code::kInvalidArgument, "--replicas: {}: there are {} processes, each of which needs a replica",
-                counted(static_cast<std::uint64_t>(replicas), "replica"), members);
+  TFD_TRY(check_replicas(replicas, members, false, "--replicas:"));
   exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
                                               options_.step_timeout, options_.bucket_bytes);
   return {};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "packed.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 namespace tfd::strategy {
@@ -138,6 +139,13 @@ std::optional<Difference> find_difference(const std::vector<std::string>& digest
     return out;
   }
   return std::nullopt;
+}
+
+Result<void> check_replicas(int replicas, int members, bool may_come, const std::string& whose) {
+  if (replicas >= members) return {};
+  return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica (--replicas {})",
+              whose, counted(static_cast<std::uint64_t>(replicas), "replica"), may_come ? "may be" : "are", members,
+              members);
 }
 
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members) {

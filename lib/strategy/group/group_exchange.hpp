@@ -73,6 +73,9 @@ struct Difference {
 /// The first variable that differs, of every member's digests: 64 bits for each variable, by rank.
 std::optional<Difference> find_difference(const std::vector<std::string>& digests);
 
+/// kInvalidArgument if so many members, who are there or may come, have no replica each. `whose`: the replicas' origin,
+/// with which the line begins.
+Result<void> check_replicas(int replicas, int members, bool may_come, const std::string& whose);
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members);
 

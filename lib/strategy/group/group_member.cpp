@@ -158,10 +158,7 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
   const auto members = static_cast<int>(names_.size());
   // Those who may come later, too: one that is too many then would end a training that is under way.
   const int needed = options_.follows_members ? members : std::max(members, most_members());
-  if (replicas < needed)
-    return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica (--replicas {})",
-                whose, counted(static_cast<std::uint64_t>(replicas), "replica"), needed > members ? "may be" : "are",
-                needed, needed);
+  TFD_TRY(check_replicas(replicas, needed, needed > members, whose));
   use_system(replicas);
   exchange_ = std::make_unique<GroupExchange>(group_->communicator(), shares_of(replicas), options_.step_timeout,
                                               options_.bucket_bytes);

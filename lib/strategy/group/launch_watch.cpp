@@ -13,9 +13,7 @@ constexpr Duration kWatchEvery = std::chrono::milliseconds(100);
 constexpr Duration kFailureGrace = std::chrono::seconds(5);  // for the loss of a member, which may be known later
 constexpr Duration kLostGrace = std::chrono::seconds(1);     // for a launch whose peer ended after all devices had met
 
-std::string time_since(Clock::time_point since) {
-  return format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - since));
-}
+std::string time_since(Clock::time_point since) { return rounded_duration(Clock::now() - since); }
 
 }  // namespace
 

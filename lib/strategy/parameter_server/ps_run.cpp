@@ -134,8 +134,7 @@ Result<train::TrainSummary> run_on_parameter_servers(const program::Program& pro
   TFD_TRY(check_request(program, request));
   if (strategy.is_local()) return fail(Code::kInvalidArgument, "there is no cluster with parameter servers");
   if (strategy.is_evaluator()) return sit_out(strategy.task_name(), options.train);
-  if (strategy.is_parameter_server())
-    return fail(Code::kInvalidArgument, "{} is not a worker", strategy.task_name());
+  if (strategy.is_parameter_server()) return fail(Code::kInvalidArgument, "{} is not a worker", strategy.task_name());
   if (!options.train.interrupts) options.train.interrupts = std::make_shared<train::Interrupts>();
   const PsProgram made = TFD_TRY(make_ps_program(program, strategy));
   return PsRun(program, made, strategy, options, request).run();

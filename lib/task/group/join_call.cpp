@@ -16,7 +16,7 @@ constexpr Duration kAskForWhom = std::chrono::seconds(1);  // for whom the meeti
 
 Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
   const std::string whom = fmt::format("{} to join", fmt::join(missing, ", "));
-  const auto waited = format_duration(std::chrono::round<std::chrono::milliseconds>(Clock::now() - since_));
+  const auto waited = rounded_duration(Clock::now() - since_);
   if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", waited, whom);
   if (!report_.expired()) return {};
   if (say_) say_(fmt::format("waiting for {} ({} so far)", whom, waited));

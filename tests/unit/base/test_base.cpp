@@ -60,6 +60,13 @@ TEST_CASE("units: durations") {
   CHECK(*parse_duration(format_duration(90061001ms)) == 90061001ms);
 }
 
+TEST_CASE("units: durations rounded for people") {
+  CHECK(rounded_duration(std::chrono::milliseconds(257)) == "250ms");
+  CHECK(rounded_duration(std::chrono::microseconds(1'524'600)) == "1s520ms");
+  CHECK(rounded_duration(std::chrono::milliseconds(10'061)) == "10s");
+  CHECK(rounded_duration(std::chrono::milliseconds(61'700)) == "1m2s");
+}
+
 TEST_CASE("units: sizes") {
   CHECK(parse_bytes("256KiB")->count == 262144);
   CHECK(parse_bytes("1GB")->count == 1000000000);

@@ -17,6 +17,9 @@ Result<Duration> parse_duration(std::string_view text);
 /// "1m30s", "250ms": the shortest form that parse_duration() reads back.
 std::string format_duration(Duration duration);
 
+/// The same rounded for people, as exact as it matters: "250ms", "1s520ms", "10s".
+std::string rounded_duration(Duration duration);
+
 /// A number of bytes; a type of its own so that no bare integer stands for one.
 struct Bytes {
   std::uint64_t count = 0;
