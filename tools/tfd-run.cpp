@@ -132,7 +132,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   strategy::RunOptions with;
   if (config.cluster.has_job("ps") || a.has_group()) {
     const auto key = TFD_TRY(task::find_key(a.common.key_file, config, io.env));
-    with.make_endpoint = TFD_TRY(task::endpoints_under(key, io.env));
+    with.make_endpoint = run::name_port_owners(TFD_TRY(task::endpoints_under(key, io.env)));
     with.has_key = key.has_value();
   }
   with.is_insecure = a.common.insecure;

@@ -31,6 +31,16 @@ teardown() { run_teardown; }
   grep -q '^tfd-run: interrupted while waiting for worker:0 to join$' worker:1.talk
 }
 
+@test "multi-worker: a worker whose port another process has names that process" {
+  group_of 2
+  worker worker:0 "${PROGRAM[@]}" --key-file none
+  until_true connects "$(jq -r '.cluster.worker[0]' cluster.json | sed 's/.*://')"
+  run -71 --separate-stderr timeout 60 tfd-run "${PROGRAM[@]}" --key-file none --cluster cluster.json --task worker:0
+  [[ $stderr == "tfd-run: worker:0: cannot bind 127.0.0.1:"*": address already in use (tfd-run, process $RUN)" ]]
+  kill -TERM "$RUN"
+  run_ends "$RUN" 75
+}
+
 # Two workers with these key files end with 77, and what each says.
 keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
   local keys=("$1" "$3") texts=("$2" "$4") i

@@ -10,8 +10,10 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/cluster/address.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
+#include "tfd/launch/port_owner.hpp"
 #include "tfd/launch/processors.hpp"
 #include "tfd/strategy/run_options.hpp"
 
@@ -240,6 +242,19 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
                 describe_bounds(a));
   auto plugin = TFD_TRY(collective::load_mpi_plugin(env.get("TFD_MPI_PLUGIN")), "--collectives mpi: TFD_MPI_PLUGIN");
   return collective::Engine(kind, std::move(plugin));
+}
+
+task::EndpointFactory name_port_owners(task::EndpointFactory make_endpoint) {
+  return [make_endpoint = std::move(make_endpoint)](
+             transport::EndpointOptions options) -> Result<std::unique_ptr<transport::Endpoint>> {
+    const auto address = cluster::parse_address(options.bind);
+    auto made = make_endpoint(std::move(options));
+    if (made || !address) return made;
+    Error error = std::move(made).error();
+    if (const std::string owner = launch::describe_port_owner(*address); !owner.empty())
+      error.message += fmt::format(" ({})", owner);
+    return fail(std::move(error));
+  };
 }
 
 Result<Duration> find_silence(const Asked& a, const Environment& env) {
