@@ -172,6 +172,8 @@ void TaskGroup::on_failure(Failure failure) {
     return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time,
                                 failure.step, failure.task->is_refused});
   if (ending_) {
+    // One that somebody else kills isn't ended by us: several may be out of memory at once.
+    if (asked_signal_ == 0 && failure.status.signal == SIGKILL && !kills_) say_(line_of(failure));
     // Where a signal asked for the end, the first to fail isn't ended by us.
     if (cause_ || asked_signal_ == 0) return;
     cause_ = std::move(failure);
@@ -334,7 +336,7 @@ void TaskGroup::restart() {
   restart_timer_ = 0;
   cause_.reset();
   earliest_.reset();
-  ending_ = false;
+  ending_ = kills_ = false;
   ++generation_;
   const auto started = start();
   if (started) return;
@@ -355,7 +357,7 @@ void TaskGroup::start_again(int generation, std::vector<Member> members, bool jo
     }
   }
   generation_ = generation;
-  ending_ = idle_ = false;
+  ending_ = kills_ = idle_ = false;
   earliest_.reset();
   told_.reset();
   done_ = 0;
@@ -418,7 +420,7 @@ void TaskGroup::expire(const std::string& why) {
 
 void TaskGroup::kill() {
   loop_.cancel(kill_timer_);
-  ending_ = true;
+  ending_ = kills_ = true;
   signal(SIGKILL);
   kill_timer_ = loop_.at(Clock::now() + kUnkillable, [this] { leave_behind(); });
 }

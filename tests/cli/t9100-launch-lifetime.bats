@@ -106,6 +106,16 @@ PY
   [ "$stderr" = "tfd-launch: worker:1 still runs after 2s (--timeout)" ]
 }
 
+@test "launch: of several that are killed at once each is named" {
+  launch -n 3 -- sh -c 'echo $$ >"pid.$RANK"; : >"up$RANK"; exec sleep 60'
+  are_up up0 up1 up2
+  kill -STOP "$LAUNCHER" # so that it sees both ends before it ends anybody
+  kill -KILL "$(<pid.0)" "$(<pid.2)"
+  kill -CONT "$LAUNCHER"
+  launcher_ends 137
+  [ "$(sort err)" = $'tfd-launch: worker:0 was killed by SIGKILL\ntfd-launch: worker:2 was killed by SIGKILL' ]
+}
+
 @test "launch: a killed launcher takes its tasks along" {
   launch -n 3 -- sh -c 'echo $$ >"pid.$RANK"; : >"up$RANK"; exec sleep 60'
   are_up up0 up1 up2

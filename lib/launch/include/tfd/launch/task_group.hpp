@@ -172,6 +172,7 @@ class TaskGroup {
   int done_ = 0;                   // members that ended well
   bool idle_ = true;               // where others decide: on_idle was called, or nothing has been started
   bool expired_ = false;
+  bool kills_ = false;      // those that run get SIGKILL
   bool cut_short_ = false;  // a signal came between a failure and the next start
   int stops_ = 0;           // signals that asked for the end
   int asked_signal_ = 0;    // the first of them
