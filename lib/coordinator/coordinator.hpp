@@ -163,6 +163,7 @@ class Coordinator final : public ClusterCoordinator {
   void server_event(std::size_t index, const transport::PeerEvent& event);  // on the I/O thread
   void server_away(std::size_t index, const transport::PeerEvent& event);   // on the I/O thread
   void server_back(std::size_t index);                                      // on the I/O thread
+  void confirm_claim();                                                     // on the I/O thread
   Result<void> wait_for_servers(const std::vector<std::size_t>& indices, const Error& why);
   void server_lost(const Server& server, const std::string& reason);  // on the I/O thread
   void end_all(Error error);                                          // on the I/O thread

@@ -6,22 +6,16 @@
 namespace tfd::coordinator {
 
 void ServerHealth::begin(std::size_t servers, std::optional<TransientLimits> limits, std::size_t workers) {
-  away_.resize(servers);
+  away_since_.resize(servers);
   if (limits) transient_.emplace(*limits, static_cast<int>(workers));
 }
 
-Clock::time_point ServerHealth::away(std::size_t server, bool has_connection, Clock::time_point now) {
-  Away& away = away_[server];
-  if (away.since == Clock::time_point{}) away.since = now;
-  away.has_connection = has_connection;
-  return away.since;
+Clock::time_point ServerHealth::away(std::size_t server, Clock::time_point now) {
+  if (!away_since_[server]) away_since_[server] = now;
+  return *away_since_[server];
 }
 
-ServerHealth::Return ServerHealth::back(std::size_t server) {
-  const Away before = std::exchange(away_[server], {});
-  if (before.since == Clock::time_point{}) return Return::kWasThere;
-  return before.has_connection ? Return::kAnswers : Return::kReconnected;
-}
+bool ServerHealth::back(std::size_t server) { return std::exchange(away_since_[server], std::nullopt).has_value(); }
 
 ServerHealth::Fence ServerHealth::judge(const Result<void>& fence, const std::string& server) {
   if (fence) return Fence::kAcknowledged;

@@ -31,12 +31,11 @@ class ServerHealth {
 
   // Absence.
   /// Records that a server is silent, or disconnected; returns since when it is away, however it went on since.
-  Clock::time_point away(std::size_t server, bool has_connection, Clock::time_point now);
-  enum class Return { kWasThere, kAnswers, kReconnected };
-  /// Records that a server can be reached, as the same process.
-  Return back(std::size_t server);
+  Clock::time_point away(std::size_t server, Clock::time_point now);
+  /// Records that a server can be reached, as the same process; true if it was away.
+  bool back(std::size_t server);
   /// True if a server is still away, without having been back since.
-  bool is_away_since(std::size_t server, Clock::time_point since) const { return away_[server].since == since; }
+  bool is_away_since(std::size_t server, Clock::time_point since) const { return away_since_[server] == since; }
 
   // Failures.
   /// Counts a report of a failure; true if it passes, so that what failed is to be tried again. Without
@@ -52,11 +51,7 @@ class ServerHealth {
   Fence judge(const Result<void>& fence, const std::string& server);
 
  private:
-  struct Away {
-    Clock::time_point since{};  // zero: it is up
-    bool has_connection = true;
-  };
-  std::vector<Away> away_;
+  std::vector<std::optional<Clock::time_point>> away_since_;
   std::optional<TransientFailures> transient_;
 };
 

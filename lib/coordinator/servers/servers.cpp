@@ -83,7 +83,7 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
   Clock::time_point since;
   {
     const MutexLock lock(mutex_);
-    since = health_.away(index, event.state == transport::PeerState::kSilent, Clock::now());
+    since = health_.away(index, Clock::now());
     changed_.notify_all();
   }
   if (options_.transient) return;  // workers' reports count instead
@@ -100,20 +100,22 @@ void Coordinator::server_away(std::size_t index, const transport::PeerEvent& eve
 }
 
 void Coordinator::server_back(std::size_t index) {
-  using Return = ServerHealth::Return;
-  Return how{};
   {
     const MutexLock lock(mutex_);
-    how = health_.back(index);
-    if (how == Return::kWasThere) return;
+    if (!health_.back(index)) return;
     changed_.notify_all();
   }
   options_.log.info("{} answers again", servers_[index].name);
-  if (how != Return::kReconnected || index != 0) return;
-  // Other coordinators' claims are refused as long as this connection answers.
+  if (index == 0) confirm_claim();
+}
+
+// Other coordinators' claims are refused as long as the claiming connection answers: after it was cut off for a while,
+// this one may be a new connection, or the cluster another coordinator's.
+void Coordinator::confirm_claim() {
+  if (servers_.empty()) return;
   task::Claim claim = task::make_claim();
   claim.held = epoch_;
-  ps_->task(index).claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
+  ps_->task(0).claim(claim, Deadline::after(kClaimAnswer), [this](const Result<std::uint64_t>& kept) {
     if (!kept && kept.error().code == Code::kPermissionDenied) fenced_off(kept.error());
   });
 }

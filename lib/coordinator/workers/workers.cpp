@@ -132,6 +132,7 @@ void Coordinator::load_failed(std::size_t index, std::uint64_t generation, Error
   if (is_news)
     options_.log.warning("{} can't be used; trying again in {}: {}", name_of(index), format_duration(retry->pause),
                          error.message);
+  if (error.code == Code::kPermissionDenied) confirm_claim();
   retry_worker_after(index, retry->pause);
 }
 

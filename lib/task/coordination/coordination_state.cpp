@@ -339,6 +339,11 @@ CoordinationState::Replies CoordinationState::end(const Error& why) {
 EpochClaims::Decision EpochClaims::claim(const Caller& caller, const Claim& claim, std::uint64_t loaded,
                                          Clock::time_point now, std::optional<std::uint64_t> answered) {
   if (claim.held != 0 && holder_ && holder_->epoch != claim.held) return refusal(*holder_, now);
+  if (claim.held != 0 && !holder_ && is_older(claim.held, loaded))  // whoever came since is gone
+    return Error{
+        Code::kPermissionDenied,
+        fmt::format("{} belongs to a newer coordinator (epoch {}, the claim has {})", name_, loaded, claim.held),
+        {}};
   const bool is_mine = holder_ && (holder_->connection == caller.connection || holder_->epoch == claim.held);
   if (holder_ && !is_mine && !claim.take_over) {
     if (answered == holder_->connection) return refusal(*holder_, now);

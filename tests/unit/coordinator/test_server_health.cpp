@@ -8,7 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Fence = ServerHealth::Fence;
-using Return = ServerHealth::Return;
 
 constexpr Clock::time_point kBefore{1h};
 
@@ -24,24 +23,16 @@ Result<void> failed(Code code, const std::string& task = {}) { return fail(Error
 
 TEST_CASE("server health: absence counts from its first sign, whatever follows, until the server is back") {
   ServerHealth health = healthy();
-  CHECK(health.away(1, true, kBefore) == kBefore);
-  CHECK(health.away(1, false, kBefore + 5s) == kBefore);  // it was silent, then its connection broke
+  CHECK(health.away(1, kBefore) == kBefore);
+  CHECK(health.away(1, kBefore + 5s) == kBefore);  // it was silent, then its connection broke
   CHECK(health.is_away_since(1, kBefore));
   CHECK_FALSE(health.is_away_since(0, kBefore));
-  CHECK(health.back(1) == Return::kReconnected);
+  CHECK(health.back(1));
+  CHECK_FALSE(health.back(1));
+  CHECK_FALSE(health.back(0));
   CHECK_FALSE(health.is_away_since(1, kBefore));
-  CHECK(health.away(1, true, kBefore + 9s) == kBefore + 9s);
+  CHECK(health.away(1, kBefore + 9s) == kBefore + 9s);
   CHECK_FALSE(health.is_away_since(1, kBefore));  // a timer of its former absence says nothing
-}
-
-TEST_CASE("server health: a server that was silent answers, one that was disconnected has a new connection") {
-  ServerHealth health = healthy();
-  CHECK(health.back(0) == Return::kWasThere);
-  health.away(0, true, kBefore);
-  CHECK(health.back(0) == Return::kAnswers);
-  health.away(0, false, kBefore);
-  CHECK(health.back(0) == Return::kReconnected);
-  CHECK(health.back(0) == Return::kWasThere);
 }
 
 TEST_CASE(

@@ -289,6 +289,8 @@ TEST_CASE("coordination state: an epoch is refused while its holder answers") {
   claims.is_silent(3);
   CHECK(std::get<std::uint64_t>(claims.claim({2, "b"}, {}, 0, now)) == epoch + 1);
   CHECK(std::get<Error>(claims.claim({3, "a"}, {.held = epoch}, 0, now)).code == Code::kPermissionDenied);
+  claims.is_silent(2);
+  CHECK(std::get<Error>(claims.claim({3, "a"}, {.held = epoch}, epoch + 1, now)).code == Code::kPermissionDenied);
   CHECK(std::get<std::uint64_t>(claims.claim({4, "c"}, {.take_over = true}, 0, now)) == epoch + 2);
   CHECK(std::get<std::uint64_t>(claims.claim({4, "c"}, {.adopt = true}, 77, now)) == 77);
 }
