@@ -498,6 +498,11 @@ EVENTS = {
         event("checkpoint", {"path": TEXT, "best": BOOL}, "step path"),
         event("worker", {"state": enum("lost back"), "reason": ANY_TEXT}, "task state step"),
         event(
+            "server",
+            {"state": enum("lost"), "reason": ANY_TEXT, "failure": NATURAL, "max_failures": NATURAL},
+            "task state step reason failure max_failures",
+        ),
+        event(
             "end",
             {
                 "reason": TEXT,

@@ -16,6 +16,7 @@
 #include "tfd/cli/tool.hpp"
 #include "tfd/coordinator/closures.hpp"
 #include "tfd/coordinator/trainer.hpp"
+#include "tfd/launch/restarts.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/spec_source.hpp"
@@ -37,6 +38,8 @@ struct Asked {
   bool forget = false;
   bool keep_going = false;
   std::int64_t max_losses = 0;
+  std::int64_t max_failures = 0;
+  Duration join = std::chrono::minutes(10);
   bool by_role = false;
   bool follow_checkpoints = false;
   std::optional<Bytes> inline_limit;
@@ -66,6 +69,18 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.max_losses,
        .least = 0,
        .most = 1'000'000},
+      {.names = "--max-failures",
+       .placeholder = "N",
+       .help = "When parameter servers are lost, go on from the newest checkpoint; give up after more losses than this "
+               "in ten minutes",
+       .target = &a.max_failures,
+       .shown_default = "0",
+       .least = 0,
+       .most = 1'000'000},
+      {.names = "--join",
+       .placeholder = "DUR",
+       .help = "With --max-failures, how long to wait until all parameter servers, and a worker, are there again",
+       .target = &a.join},
       {.names = "--by-role",
        .help = "Coordinate as chief, serve as worker or ps, evaluate as evaluator",
        .target = &a.by_role},
@@ -116,6 +131,19 @@ void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFacto
     say(io, "the tasks are left running: " + said.error().message);
 }
 
+/// Bears as many losses of parameter servers as --max-failures says.
+coordinator::OnServerLost make_on_lost(const Asked& a) {
+  if (a.max_failures == 0) return {};
+  const int most = static_cast<int>(a.max_failures);
+  return [most, join = a.join,
+          restarts = launch::Restarts(most, Clock::now())](Error& lost) mutable -> std::optional<train::ServerLoss> {
+    // How long to pause isn't asked: servers are waited for.
+    if (restarts.on_failure(Clock::now(), true, lost.task)) return train::ServerLoss{restarts.count(), most, join};
+    lost.message += "; " + restarts.too_many();
+    return std::nullopt;
+  };
+}
+
 Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
                          const cluster::ClusterConfig& config, const http::StatusPage* page, cli::Io& io) {
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
@@ -133,10 +161,11 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
     if (coordinator) signals->begin_training();
     return coordinator;
   };
-  const auto job = a.follow_checkpoints ? coordinator::follow_checkpoints : coordinator::train;
   auto with = TFD_TRY(coordinator_options(a, config, io));
   coordinator::trace_workers(with, train.trace);
-  const auto summary = TFD_TRY(job(program, connect, std::move(with), train));
+  const auto summary =
+      TFD_TRY(a.follow_checkpoints ? coordinator::follow_checkpoints(program, connect, std::move(with), train)
+                                   : coordinator::train(program, connect, std::move(with), train, make_on_lost(a)));
   progress.finish();
   // An evaluation makes a coordinator, which has shut the tasks down.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
@@ -204,8 +233,11 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--logdir only applies to a training, not to --closures");
   if (a.common.start_over && !a.closures.empty())
     return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
+  if (a.max_failures > 0 && !a.closures.empty())
+    return fail(Code::kUsage, "--max-failures only applies to a training: what closures have changed isn't saved");
   for (const auto& [name, is_given] :
-       {std::pair("--start-over", a.common.start_over), std::pair("--checkpoint", !a.common.checkpoint.empty())})
+       {std::pair("--max-failures", a.max_failures > 0), std::pair("--start-over", a.common.start_over),
+        std::pair("--checkpoint", !a.common.checkpoint.empty())})
     if (is_given && a.follow_checkpoints)
       return fail(Code::kUsage, "{} only applies to a training, not to --follow-checkpoints", name);
   return {};

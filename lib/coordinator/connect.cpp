@@ -72,6 +72,15 @@ Result<void> Coordinator::open(const cluster::ClusterConfig& config) {
   task::allow_large_messages(endpoint);
   owned_endpoint_ = TFD_TRY(options_.make_endpoint(std::move(endpoint)));
   endpoint_ = owned_endpoint_.get();
+  const Error told{Code::kCancelled, "asked to end while connecting", {}};
+  {
+    const std::stop_callback stopped(options_.stop, [&] { endpoint_->post([this, told] { end_all(told); }); });
+    TFD_TRY(reach_tasks(deadline));
+  }
+  return options_.stop.stop_requested() ? fail(told) : Result<void>();
+}
+
+Result<void> Coordinator::reach_tasks(Deadline deadline) {
   {
     const MutexLock lock(mutex_);
     for (std::size_t i = 0; i < workers_.size(); ++i) connect_worker(i);
@@ -115,9 +124,11 @@ Result<int> Coordinator::find_replicas(Deadline deadline) {
   };
   for (;;) {
     const Worker* up = nullptr;
-    wait_for_others(deadline, [&]() TFD_REQUIRES(mutex_) { return (up = find_up()) != nullptr || are_all_unusable(); });
+    wait_for_others(deadline,
+                    [&]() TFD_REQUIRES(mutex_) { return (up = find_up()) != nullptr || fatal_ || are_all_unusable(); });
     if (up == nullptr) {
       const MutexLock lock(mutex_);
+      if (fatal_) return fail(*fatal_);
       if (workers_.any_unusable()) return fail(workers_.describe_unusable());
     }
     if (up == nullptr) return fail(no_worker("a worker"));

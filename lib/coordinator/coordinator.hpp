@@ -80,6 +80,7 @@ class Coordinator final : public ClusterCoordinator {
 
   // connect.cpp
   Result<void> read_spec(const cluster::ClusterConfig& config);
+  Result<void> reach_tasks(Deadline deadline);
   Result<int> find_replicas(Deadline deadline);
   Result<void> wait_for_worker(Deadline deadline);
   void share_steps();

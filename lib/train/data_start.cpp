@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/train/data_start.hpp"
 
+#include "tfd/base/sha256.hpp"
+#include "tfd/train/train_loop.hpp"
+
 namespace tfd::train {
+
+std::uint64_t TrainStart::data_seed() const {
+  if (run.empty()) return data::draw_seed();
+  Sha256 sum;
+  sum.add(run);
+  return std::stoull(sum.hex().substr(0, 16), nullptr, 16);
+}
 
 void begin_data(step::ReplicaRunner& runner, const variable::Checkpoint* from, const TrainOptions& options) {
   if (from != nullptr && !from->data_position.empty()) {

@@ -67,6 +67,12 @@ std::string worker_text(const Json& event) {
                                            : task + " is back";
 }
 
+std::string server_text(const Json& event) {
+  const auto count_in = [&event](const char* key) { return event.value(key, std::int64_t{0}); };
+  return fmt::format("{}; failure {}, at most {}", text_in(event, "reason"), count_in("failure"),
+                     count_in("max_failures"));
+}
+
 /// Why a training ended, in words.
 std::string reason_text(const std::string& reason) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kWords{{
@@ -113,13 +119,13 @@ std::string EventText::line_of(std::string_view line) {
     text = evaluation_text(metrics_in(event, "metrics")) + seconds_text(event);
   } else if (kind == "checkpoint") {
     text = (event.contains("best") ? "best so far: saved " : "saved ") + text_in(event, "path");
-  } else if (kind == "worker" || kind == "end") {
+  } else if (kind == "worker" || kind == "server" || kind == "end") {
     if (!options_.says_news) return "";
-    text = kind == "worker" ? worker_text(event) : end_text(event);
+    text = kind == "worker" ? worker_text(event) : kind == "server" ? server_text(event) : end_text(event);
   } else {
     return std::string(line);
   }
-  const std::string task = kind == "worker" ? "" : text_in(event, "task");
+  const std::string task = kind == "worker" || kind == "server" ? "" : text_in(event, "task");
   std::string out = options_.names_tasks && !task.empty() && task != "local" ? task + "  " : "";
   if (const auto step = event.find("step"); step != event.end() && step->is_number_integer()) {
     const std::string number = std::to_string(step->get<std::int64_t>());

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tfd/base/units.hpp"
+
 namespace tfd::train {
 namespace {
 
@@ -25,7 +27,8 @@ Result<void> Reporter::emit(JsonLine line) const {
 
 void Reporter::begin(std::int64_t step) {
   reported_step_ = shown_step_ = step;
-  started_ = reported_at_ = Clock::now();
+  reported_at_ = Clock::now();
+  started_ = options_.began.value_or(reported_at_);
 }
 
 void Reporter::count(const StepCount& steps) {
@@ -115,6 +118,14 @@ Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const 
     options_.say(news.lost ? fmt::format("{} lost ({}); others take over its work", news.task, news.reason)
                            : fmt::format("{} is back", news.task));
   return emit(std::move(line));
+}
+
+Result<void> Reporter::server_lost(const Error& error, const ServerLoss& loss, std::int64_t step) const {
+  say(fmt::format("{}; failure {}, at most {}: waiting up to {} for it (--join)", error.message, loss.failure,
+                  loss.max_failures, format_duration(loss.join)));
+  JsonLine line("event", "server");
+  line.add("task", error.task).add("state", "lost").add("step", step).add("reason", error.message);
+  return emit(std::move(line.add("failure", loss.failure).add("max_failures", loss.max_failures)));
 }
 
 Result<void> Reporter::end(const End& end) const {

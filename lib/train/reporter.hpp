@@ -24,7 +24,7 @@ class Reporter {
   JsonLine event(std::string_view name) const;
   Result<void> emit(JsonLine line) const;
 
-  /// Starts the clock, at this global step.
+  /// Begins at this global step, and starts the clock, unless the training began before (TrainOptions::began).
   void begin(std::int64_t step);
   /// Sets the global step back.
   void rewind(std::int64_t step) { reported_step_ = step; }
@@ -46,6 +46,8 @@ class Reporter {
   void restore_evaluation(Metrics metrics) { evaluation_ = std::move(metrics); }
 
   Result<void> worker(const WorkerEvent& news, std::int64_t step) const;
+  /// The loss of the error's parameter server.
+  Result<void> server_lost(const Error& error, const ServerLoss& loss, std::int64_t step) const;
 
   struct End {
     std::string reason;
@@ -62,6 +64,7 @@ class Reporter {
   const Metrics& evaluation() const { return evaluation_; }
   /// Metrics of the training's last steps.
   const Metrics& metrics() const { return last_interval_; }
+  Clock::time_point started() const { return started_; }
   Duration elapsed() const { return Clock::now() - started_; }
 
  private:
@@ -77,8 +80,8 @@ class Reporter {
   std::int64_t own_ = 0;
   std::int64_t reported_own_ = 0;
   std::int64_t reported_step_ = 0;
-  Clock::time_point started_ = Clock::now();
-  Clock::time_point reported_at_ = started_;
+  Clock::time_point reported_at_ = Clock::now();
+  Clock::time_point started_ = options_.began.value_or(reported_at_);
   std::int64_t shown_step_ = 0;
   std::optional<Clock::time_point> shown_at_;
 };

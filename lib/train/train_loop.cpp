@@ -7,19 +7,10 @@
 
 #include "early_stopping.hpp"
 #include "reporter.hpp"
-#include "tfd/base/sha256.hpp"
-#include "tfd/data/dataset.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
 
 namespace tfd::train {
-
-std::uint64_t TrainStart::data_seed() const {
-  if (run.empty()) return data::draw_seed();
-  Sha256 sum;
-  sum.add(run);
-  return std::stoull(sum.hex().substr(0, 16), nullptr, 16);
-}
 
 namespace {
 
@@ -103,7 +94,7 @@ class TrainLoop final : public StepControl {
 
   std::optional<variable::Checkpoint> restored_;  // the checkpoint to continue from, until it has begun
   std::optional<variable::Checkpoint> initial_;   // --checkpoint, if there is none to continue from
-  bool has_begun_ = false;
+  bool has_begun_ = options_.began.has_value();
   bool adopted_ = false;  // no checkpoint exists of the step where it begins
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;   // the global step, as last reported
@@ -115,13 +106,12 @@ class TrainLoop final : public StepControl {
   std::int64_t evaluated_from_ = 0;
   std::optional<std::int64_t> evaluated_step_;  // step of the last evaluation, while the variables are unchanged
   std::optional<std::int64_t> restored_step_;
-  Clock::time_point started_{};
 };
 
 // ---- what a driver asks
 
 Deadline TrainLoop::time_limit() const {
-  return train_.max_time ? Deadline::at(started_ + *train_.max_time) : Deadline::never();
+  return train_.max_time ? Deadline::at(report_.started() + *train_.max_time) : Deadline::never();
 }
 
 LoopRequest TrainLoop::ask() {
@@ -175,6 +165,10 @@ Result<TrainSummary> TrainLoop::run() {
   options_.interrupts->on_ask({});
   TFD_TRY(driver_.tell_news(*this));
   if (!reason) {
+    if (const auto loss = driver_.begins_again(reason.error())) {
+      TFD_TRY(report_.server_lost(reason.error(), *loss, step_));
+      return summarise("lost");
+    }
     const Error error = explain(std::move(reason).error());
     if (has_begun_) TFD_TRY(report_.end({.reason = "error", .step = step_, .error = &error}));
     return fail(error);
@@ -207,7 +201,10 @@ TrainSummary TrainLoop::summarise(std::string reason) const {
 Result<std::string> TrainLoop::train() {
   options_.interrupts->on_ask([this] { driver_.wake(); });
   if (is_stopping()) driver_.wake();
-  TFD_TRY(begin());
+  if (const auto begun = begin(); !begun) {
+    const bool is_told = options_.began && is_stopping() && begun.error().code == Code::kCancelled;
+    return is_told ? Result<std::string>("interrupted") : fail(begun.error());
+  }
   std::string reason = "nothing_left";
   if (!nothing_left()) reason = TFD_TRY(run_steps());
   TFD_TRY(finish(reason));
@@ -231,17 +228,18 @@ Result<void> TrainLoop::begin() {
   const bool goes_on = begun.joined || begun.adopted;
   if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
-  if (begun.adopted && !options_.takes_over)  // the group has said how it goes on
+  if (begun.adopted && !(role_.ends_with_others && options_.takes_over))  // the group has said how it goes on
     report_.say(fmt::format("continuing at step {}: {} its state", first_step_,
                             role_.ends_with_others ? "the group still has" : "the parameter servers still hold"));
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
+  if (options_.began && !goes_on && !restored_)
+    report_.say("nothing was saved: the training starts from the beginning");
   if (!nothing_left()) TFD_TRY(checkpoints_.begin());
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
   TFD_TRY(say_start(begun.joined));
   restored_.reset();
   initial_.reset();
   report_.begin(first_step_);
-  started_ = Clock::now();
   return {};
 }
 
@@ -473,7 +471,7 @@ Result<void> TrainLoop::restore_best() {
 /// Adds the next thing to do to an error, for readers of this line only.
 Error TrainLoop::explain(Error error) const {
   const bool is_lost = error.code == Code::kUnavailable && !error.task.empty();
-  const bool is_late = error.code == Code::kDeadlineExceeded && has_begun_ && is_stopping();
+  const bool is_late = error.code == Code::kDeadlineExceeded && has_begun_ && (is_stopping() || options_.began);
   if (is_lost && !role_.saves()) {
     error.message += fmt::format(
         "; once it serves again, the same command joins {}, which continues from its newest checkpoint", role_.chief);

@@ -40,7 +40,7 @@ LONG='{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": 
   get --headers /metrics | grep -qxi 'content-type: text/plain; version=0.0.4; charset=utf-8'
   parsed_metrics >parsed
   for line in 'tfd_ready 1.0' 'gauge tfd_step' 'tfd_steps_planned 100000000.0' 'counter tfd_checkpoints' 'gauge tfd_remaining_seconds' \
-    'counter tfd_process_cpu_seconds' 'gauge tfd_process_resident_memory_bytes' 'gauge tfd_checkpoint_step' 'tfd_workers_lost_total 0.0'; do
+    'counter tfd_process_cpu_seconds' 'gauge tfd_process_resident_memory_bytes' 'gauge tfd_checkpoint_step' 'tfd_workers_lost_total 0.0' 'tfd_servers_lost_total 0.0'; do
     grep -qxF "$line" parsed || { echo "no $line"; cat parsed; false; }
   done
   grep -Eqx 'tfd_train_metric metric=loss [0-9.e+]+' parsed

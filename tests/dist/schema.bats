@@ -12,6 +12,7 @@ setup() { python3 -c 'import jsonschema' 2>/dev/null || skip "python has no json
   for name in program cluster events; do tfd schema "$name" >"$name.json"; done
   [ "$(tfd schema)" = "$(cat program.json)" ]
   TFD_PJRT_PLUGIN=cpu tfd-run -q "$TFD_SOURCE/examples/digits/program.json" --set train.steps=30 --set train.checkpoint.dir=ck >events.jsonl || skip "no plug-in"
+  echo '{"event": "server", "task": "ps:1", "state": "lost", "step": 7, "reason": "it is gone", "failure": 1, "max_failures": 3}' >>events.jsonl
   {
     tfd-resolve local --jobs worker=2,ps=1
     tfd-resolve simple --job ps=h3:8888 --job 'worker=h1:1,[::1]:2' --task worker:0

@@ -39,7 +39,7 @@ double cpu_seconds() {
 std::string Snapshot::missing() const {
   const std::string away = status::missing(tasks);
   if (!waits_for.empty()) return away.empty() ? waits_for : fmt::format("{}: {}", waits_for, away);
-  return serves ? away : "";
+  return serves ? away : training.awaited_server;
 }
 
 Board::Board(std::string tool) : tool_(std::move(tool)) {

@@ -55,7 +55,7 @@ class Board {
   void wait_for(std::string what);
   /// The tool serves the tasks that set_tasks() is told of.
   void set_serving() { serves_ = true; }
-  /// A training's event, one line of JSON. From `start` on the tool is ready.
+  /// A training's event, one line of JSON. From `start` on the tool is ready, until a parameter server is lost.
   void add_event(std::string_view line);
   /// A training's step.
   void set_step(std::int64_t step) { step_.store(step, std::memory_order_relaxed); }

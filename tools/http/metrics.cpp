@@ -85,6 +85,8 @@ void add_training(Text& text, const Snapshot& shown) {
   text.counter("tfd_checkpoints_total", "Checkpoints that this process has saved.",
                static_cast<double>(training.checkpoints));
   text.counter("tfd_workers_lost_total", "How often a worker was lost.", static_cast<double>(training.lost_workers));
+  text.counter("tfd_servers_lost_total", "How often a parameter server was lost, and the training went on.",
+               static_cast<double>(training.lost_servers));
 }
 
 /// A family with a sample for each task that has one. `value`: of a report, nullopt where it has none.

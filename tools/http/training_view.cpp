@@ -85,6 +85,7 @@ void TrainingView::add_event(std::string_view line, Clock::time_point now) {
   const auto at = kind.empty() ? std::nullopt : integer_in(event, "step");
   if (kind == "start") {
     has_begun = true;
+    awaited_server.clear();
     program = text_in(event, "program");
     steps = integer_in(event, "steps");
     checkpoint = text_in(event, "resumed_from");
@@ -102,6 +103,9 @@ void TrainingView::add_event(std::string_view line, Clock::time_point now) {
     ++checkpoints;
   } else if (kind == "worker") {
     lost_workers += text_in(event, "state") == "lost" ? 1 : 0;
+  } else if (kind == "server") {
+    ++lost_servers;
+    awaited_server = text_in(event, "task");
   } else if (kind == "end") {
     ended = event.contains("error") ? "error" : text_in(event, "reason");
   } else {

@@ -43,7 +43,9 @@ struct TrainingView {
   std::optional<std::int64_t> checkpoint_step;
   std::uint64_t checkpoints = 0;   // that were saved
   std::uint64_t lost_workers = 0;  // how often one was lost
-  std::string ended;               // the reason; empty: it goes on
+  std::uint64_t lost_servers = 0;
+  std::string awaited_server;  // that was lost, and without which nothing goes on
+  std::string ended;           // the reason; empty: it goes on
   std::map<std::string, Curve> train_curves, evaluation_curves;
   std::optional<Clock::time_point> moved;  // when `step` was last another one
   std::optional<Duration> silence;         // how long tasks haven't been told of it: it is slow, over or dead

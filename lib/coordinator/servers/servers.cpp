@@ -150,7 +150,8 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
     options_.log.info("{}: waiting for its successor", why.message);
     return true;
   };
-  return ps_->begin(deadline, may_wait, [this] { return begin_run(); });
+  return ps_->begin(
+      deadline, may_wait, [this] { return begin_run(); }, options_.stop);
 }
 
 Result<void> Coordinator::begin_run() {

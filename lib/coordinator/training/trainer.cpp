@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <stop_token>
 
 #include "data_positions.hpp"
 #include "scheduled_steps.hpp"
@@ -11,8 +12,8 @@
 #include "tfd/base/notifier.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/coordinator/failures.hpp"
 #include "tfd/strategy/evaluator.hpp"
-#include "tfd/train/train_loop.hpp"
 
 namespace tfd::coordinator {
 namespace {
@@ -25,12 +26,13 @@ constexpr Duration kStateTimeout = std::chrono::minutes(5);          // to trans
 class CoordinatorDriver final : public train::StepDriver {
  public:
   CoordinatorDriver(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
-                    const TrainOptions& options)
+                    const TrainOptions& options, const OnServerLost& on_lost)
       : program_(program),
         train_(*program.train),
         connect_(connect),
         with_(std::move(coordinator)),
         options_(options),
+        on_lost_(on_lost),
         steps_(train_, notifier_) {}
 
   train::TrainRole role() const override { return {}; }
@@ -38,6 +40,7 @@ class CoordinatorDriver final : public train::StepDriver {
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;
   void wake() override;
+  std::optional<train::ServerLoss> begins_again(Error& error) override;
   Result<void> tell_news(train::StepControl& control) override;
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override;
   Result<variable::Checkpoint> export_state() override;
@@ -48,6 +51,10 @@ class CoordinatorDriver final : public train::StepDriver {
     forget();
     return {};
   }
+
+  bool has_begun() const { return has_begun_; }
+  /// The loss that has ended this driver's part of the training.
+  const std::optional<train::ServerLoss>& loss() const { return loss_; }
 
  private:
   void forget() {
@@ -65,6 +72,10 @@ class CoordinatorDriver final : public train::StepDriver {
   const Connect& connect_;
   CoordinatorOptions with_;
   const TrainOptions& options_;
+  const OnServerLost& on_lost_;
+  bool has_begun_ = false;
+  std::optional<train::ServerLoss> loss_;
+  std::stop_source stop_connecting_;
   Notifier notifier_;
   Mutex mutex_;
   std::vector<train::WorkerEvent> changes_ TFD_GUARDED_BY(mutex_);  // not yet reported by the training's thread
@@ -80,6 +91,7 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
     with_.data = parse_data_positions(program_, from.state->data_position, from.step);
   if (!from.run.empty()) with_.adopt = Adoption{from.run, from.step};
   with_.data_seed = from.data_seed();
+  if (options_.began) with_.stop = stop_connecting_.get_token();
   with_.on_worker = [this](const train::WorkerEvent& change) {
     const MutexLock lock(mutex_);
     changes_.push_back(change);
@@ -103,6 +115,7 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
   else if (program_.find_function(train_.function)->has_updates())
     TFD_TRY(coordinator_->record_run(from.step));
   begun.step = steps_.counted();
+  has_begun_ = true;
   return begun;
 }
 
@@ -156,8 +169,10 @@ Result<train::AdvanceResult> CoordinatorDriver::settle_steps(train::StepControl&
   return count_rest(control, settled);
 }
 
-// Called with no step in flight. Succeeded steps are counted, whatever failed: the data may simply have ended.
+// Called with no step in flight. Succeeded steps are counted, whatever failed: the data may simply have ended. Not if
+// the variables are lost, and those steps with them.
 Result<train::AdvanceResult> CoordinatorDriver::count_rest(train::StepControl& control, const Result<void>& joined) {
+  if (const auto lost = coordinator_->lost()) return fail(*lost);
   std::int64_t step = steps_.counted();
   const auto rest = steps_.take_rest();
   for (const RemoteValue& value : rest.done) TFD_TRY(count(control, ++step, value));
@@ -171,8 +186,16 @@ Result<train::AdvanceResult> CoordinatorDriver::count_rest(train::StepControl& c
 
 void CoordinatorDriver::wake() {
   notifier_.notify();
+  if (!options_.interrupts->stopping()) return;
+  stop_connecting_.request_stop();
   ClusterCoordinator* const coordinator = connected_;
-  if (coordinator != nullptr && options_.interrupts->stopping()) coordinator->stop_evaluating();
+  if (coordinator != nullptr) coordinator->stop_evaluating();
+}
+
+std::optional<train::ServerLoss> CoordinatorDriver::begins_again(Error& error) {
+  const bool is_lost = classify(error) == Failure::kServer && !options_.interrupts->stopping();
+  if (is_lost && on_lost_) loss_ = on_lost_(error);
+  return loss_;
 }
 
 Result<void> CoordinatorDriver::tell_news(train::StepControl& control) {
@@ -224,11 +247,22 @@ void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> tr
 }
 
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
-                           TrainOptions options) {
+                           TrainOptions options, const OnServerLost& on_lost) {
   if (!program.train) return fail(Code::kInvalidArgument, "{}: no train block", program.path);
   if (!options.interrupts) options.interrupts = std::make_shared<Interrupts>();
-  CoordinatorDriver driver(program, connect, std::move(coordinator), options);
-  return train::run_train_loop(program, driver, options);
+  for (std::optional<std::int64_t> first_step;;) {
+    CoordinatorDriver driver(program, connect, coordinator, options, on_lost);
+    auto summary = train::run_train_loop(program, driver, options);
+    if (!summary) return summary;
+    summary->first_step = first_step.value_or(summary->first_step);
+    if (!driver.loss()) return summary;
+    // The next attempt is what another process would make of it.
+    if (driver.has_begun()) first_step = summary->first_step;
+    options.takes_over = options.takes_over || driver.has_begun();
+    if (!options.began) options.began = Clock::now() - std::chrono::duration_cast<Clock::duration>(summary->elapsed);
+    coordinator.connect_timeout = driver.loss()->join;
+    coordinator.take_over = false;  // who has come meanwhile stays
+  }
 }
 
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,

@@ -112,16 +112,16 @@ bool ParameterServers::is_up(std::size_t server) const {
   return endpoint_.state(tasks_[server].peer()) == transport::PeerState::kUp;
 }
 
-Result<void> ParameterServers::wait_up(Deadline deadline) {
-  TFD_TRY(endpoint_.wait_up(peers(), deadline));
+Result<void> ParameterServers::wait_up(Deadline deadline, const std::stop_token& stop) {
+  TFD_TRY(endpoint_.wait_up(peers(), deadline, stop));
   for (std::size_t i = 0; i < tasks_.size(); ++i) incarnations_[i] = endpoint_.incarnation_of(tasks_[i].peer());
   return {};
 }
 
 Result<void> ParameterServers::begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
-                                     const std::function<Result<void>()>& begin) {
+                                     const std::function<Result<void>()>& begin, const std::stop_token& stop) {
   for (int left = kMostSuccessors;; --left) {
-    TFD_TRY(wait_up(deadline));
+    TFD_TRY(wait_up(deadline, stop));
     const auto begun = begin();
     if (begun) return {};
     const auto task = std::ranges::find(tasks_, begun.error().task, &ServerClient::name);

@@ -2,81 +2,16 @@
 //
 // The training loop on a cluster: steps, events, evaluation, checkpoints, interrupts, and what is left after a failure.
 // What it does whoever makes the steps: tests/unit/strategy/test_train_loop.cpp.
-#include "bed.hpp"
+#include "training.hpp"
 
 #include <future>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
-
-#include "tfd/coordinator/trainer.hpp"
-#include "tfd/variable/checkpoint.hpp"
 
 using namespace tfd;
 using namespace tfd::bed;
 using namespace tfd::coordinator;
 using nlohmann::json;
-
-namespace {
-
-/// A training with its events.
-struct Training {
-  Bed& bed;
-  program::Program program;
-  TrainOptions options;
-  std::mutex mutex;
-  std::vector<json> events;
-  std::function<void(const json&)> on_event;
-
-  Training(Bed& with, std::vector<std::string> overrides) : bed(with), program(make_program(std::move(overrides))) {
-    options.interrupts = std::make_shared<Interrupts>();
-    options.write_event = [this](std::string_view line) -> Result<void> {
-      CHECK(line.ends_with("\n"));
-      const json event = json::parse(line);
-      {
-        const std::scoped_lock lock(mutex);
-        events.push_back(event);
-      }
-      if (on_event) on_event(event);
-      return {};
-    };
-  }
-
-  Result<TrainSummary> run() {
-    return coordinator::train(
-        program,
-        [this](CoordinatorOptions with) { return ClusterCoordinator::connect(program, bed.config(), std::move(with)); },
-        bed.options(), options);
-  }
-  TrainSummary run_well() {
-    auto summary = run();
-    if (!summary) FAIL(summary.error().message);
-    return *summary;
-  }
-  std::vector<json> of(const std::string& kind) {
-    const std::scoped_lock lock(mutex);
-    std::vector<json> out;
-    for (const json& event : events)
-      if (event["event"] == kind) out.push_back(event);
-    return out;
-  }
-};
-
-std::int32_t value_in(const std::string& directory, const std::string& name) {
-  auto checkpoint = variable::load_latest_checkpoint(directory, nullptr);
-  REQUIRE(checkpoint);
-  REQUIRE(*checkpoint);
-  for (const auto& [key, value] : (*checkpoint)->state)
-    if (key == name) return number(value);
-  FAIL("no " << name);
-  return -1;
-}
-
-std::vector<std::string> checkpointing(const std::string& directory, int every) {
-  return {"train.checkpoint={\"dir\": \"" + directory + "\", \"every\": " + std::to_string(every) + "}"};
-}
-
-}  // namespace
 
 TEST_CASE("trainer: runs exactly the steps, and reports each interval by exactly its own") {
   Bed bed;

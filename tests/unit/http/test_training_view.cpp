@@ -44,6 +44,13 @@ TEST_CASE("http: events tell a training, and what isn't one is passed over") {
   CHECK(view.seconds_left() == 2.5);
   view.add_event(R"({"event": "worker", "task": "worker:1", "state": "lost", "step": 15})", now);
   CHECK(view.lost_workers == 1);
+  view.add_event(R"({"event": "server", "task": "ps:1", "state": "lost", "step": 17})", now);
+  CHECK(view.lost_servers == 1);
+  CHECK(view.awaited_server == "ps:1");
+  CHECK(view.step == 17);
+  view.add_event(R"({"event": "start", "program": "p.json", "step": 10, "steps": 20})", now);
+  CHECK(view.step == 10);
+  CHECK(view.awaited_server.empty());
   view.add_event(R"({"event": "end", "reason": "done", "step": 20})", now);
   CHECK(view.ended == "done");
   CHECK_FALSE(view.seconds_left());

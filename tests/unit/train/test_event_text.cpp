@@ -21,6 +21,10 @@ TEST_CASE("event text: a training from its start to its end") {
         "step 100/300  best so far: saved ck/best/a\n");
   CHECK(text.line_of(R"({"event":"worker","task":"worker:1","state":"lost","step":120,"reason":"silent"})") ==
         "step 120/300  worker:1 lost: silent\n");
+  CHECK(
+      text.line_of(
+          R"({"event":"server","task":"ps:1","state":"lost","step":130,"reason":"ps:1 is gone","failure":1,"max_failures":3})") ==
+      "step 130/300  ps:1 is gone; failure 1, at most 3\n");
   CHECK(text.line_of(
             R"({"event":"end","reason":"done","step":300,"metrics":{"loss":0.5},"eval":{"loss":0.25},"seconds":2})") ==
         "step 300/300  done: loss 0.5; evaluation: loss 0.25  2.00s\n");

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -165,6 +166,7 @@ struct DataPositions {
 struct CoordinatorOptions {
   task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
+  std::stop_token stop = {};  // ends connecting with kCancelled
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
   std::size_t window = 64;  // limit on closures that a worker holds at a time; fewer if they take long
   /// Time without an answer of a worker until its waiting closures are moved to idle workers.

@@ -11,6 +11,7 @@
 
 #include "tfd/coordinator/cluster_coordinator.hpp"
 #include "tfd/train/epochs.hpp"
+#include "tfd/train/train_loop.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::coordinator {
@@ -29,11 +30,17 @@ using Connect = std::function<Result<std::unique_ptr<ClusterCoordinator>>(Coordi
 /// one, to the answer. The span's step is the closure's number.
 void trace_workers(CoordinatorOptions& options, std::shared_ptr<train::Trace> trace);
 
-/// Trains by program.train, which must exist. Errors: those of a step (its task set); kUnavailable for a lost parameter
+/// Decides whether a training goes on that has lost a parameter server, the error's task, and how; nullopt: it ends,
+/// with the error, to which the reason may be added.
+using OnServerLost = std::function<std::optional<train::ServerLoss>(Error& lost)>;
+
+/// Trains by program.train, which must exist. If a parameter server is lost and `on_lost` says so, it begins again,
+/// with another coordinator: from its newest checkpoint, from what the parameter servers have if none of them is
+/// another process, or from the beginning. Errors: those of a step (its task set); kUnavailable for a lost parameter
 /// server, with the checkpoint to continue from; kOutOfRange if the data end before the stated steps; those of reading
 /// or writing a checkpoint.
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
-                           TrainOptions options);
+                           TrainOptions options, const OnServerLost& on_lost = {});
 
 /// Evaluates the checkpoints of a training elsewhere as they appear in train.checkpoint.dir, in order, as `eval` events
 /// with step and path, until the last step's (or for ever if the steps aren't known) or an interruption.

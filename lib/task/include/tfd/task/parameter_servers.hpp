@@ -77,11 +77,12 @@ class ParameterServers {
   bool is_up(std::size_t server) const;
 
   /// Blocks until all are up; errors of Endpoint::wait_up().
-  Result<void> wait_up(Deadline deadline);
+  Result<void> wait_up(Deadline deadline, const std::stop_token& stop = {});
   /// Waits until all are up, and begins a run. If one still belongs to the previous run and is stopping, `begin` is
-  /// called again, a few times, when its successor is up; `may_wait` decides that, given the error.
+  /// called again, a few times, when its successor is up; `may_wait` decides that, given the error. kCancelled if
+  /// `stop` is requested while it waits.
   Result<void> begin(Deadline deadline, const std::function<bool(const Error& why)>& may_wait,
-                     const std::function<Result<void>()>& begin);
+                     const std::function<Result<void>()>& begin, const std::stop_token& stop = {});
   /// Waits until all can be reached. kUnavailable names the first that can't by the deadline, and why. kCancelled if
   /// `stop` is requested.
   Result<void> reach(Deadline deadline, const std::stop_token& stop = {}) const;

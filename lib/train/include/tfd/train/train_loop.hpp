@@ -53,6 +53,13 @@ struct WorkerEvent {
   bool is_said = false;  // whoever reads the lines of text has been told
 };
 
+/// The loss of a parameter server, after which the training begins again from its newest checkpoint.
+struct ServerLoss {
+  int failure = 1;  // its number, and how many are borne
+  int max_failures = 1;
+  Duration join{};  // how long the parameter servers are waited for
+};
+
 /// The loop's request while steps are being made. kPause: return once no step is in flight, finishing started ones and
 /// starting none, so that the variables can be read. kEnd: end, taking steps back where possible. kInterrupt: the same,
 /// within TrainOptions::grace.
@@ -128,6 +135,10 @@ class StepDriver {
   /// True if a call failed since others went on without this process, and took the chief's place: the loop ends without
   /// a word to them, with the reason "replaced".
   virtual bool was_replaced() const { return false; }
+  /// Called with the error of a call that failed. Returns the loss if it is a parameter server's and the training
+  /// begins again, with another driver: the loop reports it and ends, with the reason "lost". Else it may add to the
+  /// error.
+  virtual std::optional<ServerLoss> begins_again([[maybe_unused]] Error& error) { return std::nullopt; }
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 

@@ -64,6 +64,8 @@ struct TrainOptions {
   /// Goes on with a training whose chief was lost: its checkpoints are this training's, whatever start_over and
   /// train.checkpoint.resume say.
   bool takes_over = false;
+  /// When a training began that begins again, since it has lost a parameter server: train.max_time counts from then.
+  std::optional<Clock::time_point> began = {};
   bool start_over = false;          // moves the content of train.checkpoint.dir aside, and trains from the start
   std::int64_t epoch_elements = 0;  // elements of all epochs behind train.steps; 0: the program stated steps
   Log log = {};
@@ -71,7 +73,7 @@ struct TrainOptions {
 
 struct TrainSummary {
   /// "done", "end_of_data", "max_time", "stopped", "interrupted", "nothing_left"; "left": others go on without this
-  /// process.
+  /// process; "replaced", "lost": StepDriver::was_replaced(), begins_again().
   std::string reason;
   std::int64_t first_step = 0;  // 0, or the checkpoint's step
   std::int64_t step = 0;
