@@ -95,6 +95,24 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   [ "$saved" -le $((step + 501)) ]
 }
 
+@test "fault: under tfd-launch --workers MIN:MAX a killed parameter server starts all again, from the newest checkpoint" {
+  counting 100000
+  env --default-signal=INT tfd-launch --no-prefix --jobs ps=2,worker=2 --workers 2:2 --max-failures 3 -- tfd-run program.json --key-file none \
+    >launched.events 2>launched.talk </dev/null 3>&- 6>&- 7>&- 8>&- &
+  RUN=$! RUNS+=("$!")
+  until_event launched '.event == "checkpoint" and .step >= 2000'
+  SERVE=$(pgrep -P "$RUN" -f -- '--task ps:1 ')
+  kill -KILL "$(task_pid ps:1)"
+  SERVE=
+  until_talk launched 'parameter server ps:1 is gone: .*; starting all again in 1s (failure 1, at most 3)'
+  until_talk launched 'tfd-run: resuming from ck/step-'
+  run_ends "$RUN" 0
+  local saved n0 n1
+  read -r saved n0 n1 <<<"$(counted ck)"
+  [ "$saved" -ge 100000 ]
+  [ "$n0 $n1" = "$saved $saved" ]
+}
+
 @test "fault: a parameter server that is frozen for a moment costs nothing, one that stays frozen is named" {
   counting
   cluster_of 1 2
