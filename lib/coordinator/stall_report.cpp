@@ -2,7 +2,6 @@
 #include "stall_report.hpp"
 
 #include <utility>
-#include <vector>
 
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
@@ -11,13 +10,15 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;  // workers in a message
+constexpr std::size_t kMostNamed = 8;  // tasks in a message
+
+std::string time_since(Clock::time_point since, Clock::time_point now) {
+  if (since == Clock::time_point{}) return "the start";
+  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
+}
 
 std::string describe_worker(const Worker& worker, bool evaluates, Clock::time_point now) {
-  const auto ago = [now](Clock::time_point since) -> std::string {
-    if (since == Clock::time_point{}) return "the start";
-    return format_duration(std::chrono::duration_cast<std::chrono::seconds>(now - since));
-  };
+  const auto ago = [now](Clock::time_point since) { return time_since(since, now); };
   switch (worker.state()) {
     case WorkerState::kAway:
       return fmt::format("{} (away for {}: {})", worker.name(), ago(worker.since()), worker.reason());
@@ -38,8 +39,10 @@ std::string describe_worker(const Worker& worker, bool evaluates, Clock::time_po
 }  // namespace
 
 std::string describe_waiting(const WorkerPool& workers, const Evaluation* evaluation, std::size_t queued,
-                             Clock::time_point now) {
+                             Clock::time_point now, const std::vector<AwayServer>& away) {
   std::vector<std::string> parts;
+  for (const AwayServer& server : away)
+    parts.push_back(fmt::format("{} (away for {})", server.name, time_since(server.since, now)));
   for (std::size_t i = 0; i < workers.size(); ++i) {
     if (workers[i].has_left()) continue;
     std::string one = describe_worker(workers[i], evaluation != nullptr && evaluation->runs_on(i), now);

@@ -7,16 +7,23 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "evaluation.hpp"
 #include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {
 
-/// Names the workers that hold things up, and the closures that none has yet: "worker:1 (holds 3 closures, last answer
-/// 12s ago); 5 more queued". `evaluation` may be null.
+/// A parameter server that can't be reached; no worker can do without it.
+struct AwayServer {
+  std::string name;
+  Clock::time_point since;
+};
+
+/// Names the tasks that hold things up, and the closures that none has yet: "ps:0 (away for 13s) and worker:1 (holds 3
+/// closures, last answer 12s ago); 5 more queued". `evaluation` may be null.
 std::string describe_waiting(const WorkerPool& workers, const Evaluation* evaluation, std::size_t queued,
-                             Clock::time_point now);
+                             Clock::time_point now, const std::vector<AwayServer>& away = {});
 
 /// Notices that nothing finishes, from regular looks.
 class StallReport {

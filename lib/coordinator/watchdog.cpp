@@ -14,7 +14,10 @@ constexpr Duration kWatchInterval = std::chrono::milliseconds(500);
 }  // namespace
 
 std::string Coordinator::describe() const {
-  return describe_waiting(workers_, evaluations_.current(), closures_.queued(), Clock::now());
+  std::vector<AwayServer> away;
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (const auto since = health_.away_since(i)) away.push_back({servers_[i].name, *since});
+  return describe_waiting(workers_, evaluations_.current(), closures_.queued(), Clock::now(), away);
 }
 
 void Coordinator::watch() {

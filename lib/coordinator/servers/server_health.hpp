@@ -34,6 +34,8 @@ class ServerHealth {
   Clock::time_point away(std::size_t server, Clock::time_point now);
   /// Records that a server can be reached, as the same process; true if it was away.
   bool back(std::size_t server);
+  /// The time since which a server is away; nullopt: it isn't.
+  std::optional<Clock::time_point> away_since(std::size_t server) const { return away_since_[server]; }
   /// True if a server is still away, without having been back since.
   bool is_away_since(std::size_t server, Clock::time_point since) const { return away_since_[server] == since; }
 

@@ -26,7 +26,9 @@ TEST_CASE("server health: absence counts from its first sign, whatever follows, 
   CHECK(health.away(1, kBefore) == kBefore);
   CHECK(health.away(1, kBefore + 5s) == kBefore);  // it was silent, then its connection broke
   CHECK(health.is_away_since(1, kBefore));
+  CHECK(health.away_since(1) == kBefore);
   CHECK_FALSE(health.is_away_since(0, kBefore));
+  CHECK_FALSE(health.away_since(0));
   CHECK(health.back(1));
   CHECK_FALSE(health.back(1));
   CHECK_FALSE(health.back(0));

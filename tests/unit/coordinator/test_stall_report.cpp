@@ -65,6 +65,8 @@ TEST_CASE("stall report: names each worker that holds things up, and why") {
   CHECK(describe() == "nobody");
   workers.give(3, 1, false, kStart + 30s);
   CHECK(describe(nullptr, 7) == "worker:3 (holds 1 closure, last answer 30s ago); 7 more queued");
+  CHECK(describe_waiting(workers, nullptr, 0, now, {{"ps:1", kStart + 40s}}) ==
+        "ps:1 (away for 20s) and worker:3 (holds 1 closure, last answer 30s ago)");
   Evaluation evaluation({.function = "eval", .parts = 1});
   REQUIRE(evaluation.take_part(2));
   CHECK(describe(&evaluation) ==
