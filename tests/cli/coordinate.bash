@@ -151,3 +151,14 @@ counts_in() {
     echo '{"op": "read", "variable": "n1"}'
   ) | jq -r '.step // .value' | paste -sd' '
 }
+
+# TERM for the coordinator, whose checkpoint has as many steps as were counted: a training with an end of its own may be there
+# before the test has read of it.
+stops_with_each_step_once() {
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  local step
+  step=$(jq .step <<<"$EVENT")
+  coordinator_ends 75
+  [ "$(counts_in ck)" = "$step $step $step" ]
+}

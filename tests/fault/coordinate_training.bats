@@ -14,17 +14,6 @@ train() {
   coordinate program.json --cluster spec.json "${@:2}"
 }
 
-# TERM for the coordinator, whose checkpoint has as many steps as were counted: a training with an end of its own may be there
-# before the test has read of it.
-stops_with_each_step_once() {
-  kill -TERM "$COORDINATOR"
-  event '.event == "end" and .reason == "interrupted"'
-  local step
-  step=$(jq .step <<<"$EVENT")
-  coordinator_ends 75
-  [ "$(counts_in ck)" = "$step $step $step" ]
-}
-
 @test "fault: workers killed while it trains cost no step and double none" {
   serve --jobs worker=3,ps=2
   train 100000000
