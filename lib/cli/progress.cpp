@@ -72,7 +72,14 @@ std::string progress_line(const ProgressView& view, std::size_t columns) {
 }
 
 void Rate::add(Time now, std::int64_t done) {
-  if (!seen_.empty() && done < seen_.back().second) seen_.clear();
+  if (!seen_.empty() && done < seen_.back().second) {
+    seen_.clear();
+    moved_ = false;
+  }
+  if (!moved_ && !seen_.empty() && done > seen_.back().second) {
+    seen_.clear();
+    moved_ = true;
+  }
   seen_.emplace_back(now, done);
   while (seen_.size() > 2 && now - seen_[1].first >= kRateWindow) seen_.pop_front();
 }

@@ -166,7 +166,9 @@ TEST_CASE("progress: the rate is that of the last ten seconds") {
   using namespace std::chrono_literals;
   const Rate::Time start{};
   Rate rate;
-  rate.add(start, 1000);
+  rate.add(start - 60s, 999);
+  CHECK(rate.per_second() == 0);
+  rate.add(start, 1000);  // the first step, and a minute of compiling before it
   CHECK(rate.per_second() == 0);
   rate.add(start + 100ms, 1010);
   CHECK(rate.per_second() == 0);  // too short to tell
@@ -176,4 +178,8 @@ TEST_CASE("progress: the rate is that of the last ten seconds") {
   CHECK(rate.per_second() == doctest::Approx(10));
   rate.add(start + 31s, 5);  // it began again
   CHECK(rate.per_second() == 0);
+  rate.add(start + 90s, 6);
+  CHECK(rate.per_second() == 0);
+  rate.add(start + 92s, 46);
+  CHECK(rate.per_second() == doctest::Approx(20));
 }

@@ -27,16 +27,18 @@ struct ProgressView {
 /// then goes, then the end is cut.
 std::string progress_line(const ProgressView& view, std::size_t columns);
 
-/// Rate of work, averaged over the last ten seconds.
+/// Rate of work, averaged over the last ten seconds. It counts from the first units that are done: what went before
+/// them is loading and compiling, which isn't repeated.
 class Rate {
  public:
   using Time = std::chrono::steady_clock::time_point;
   void add(Time now, std::int64_t done);
-  /// Units per second; 0 in the first half second.
+  /// Units per second; 0 in the first half second of work.
   double per_second() const;
 
  private:
   std::deque<std::pair<Time, std::int64_t>> seen_;
+  bool moved_ = false;  // something was done since the first call
 };
 
 class Progress {
