@@ -50,7 +50,8 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
     options_.log.warning("{} belongs to another run; not resuming from it (--checkpoint starts from it)",
                          index_.others.back());
   if (!found) return found;
-  TFD_TRY(check_state(program, *found));
+  if (const auto fits = check_state(program, *found); !fits)
+    return fail(fits.error().code, "{}; --start-over moves it aside", fits.error().message);
   if (!options_.checkpoint.empty() && options_.say)
     options_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   step_ = path_step_ = found->step;

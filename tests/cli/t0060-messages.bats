@@ -35,6 +35,10 @@ says() { # CODE MESSAGE COMMAND…
   [ -z "$stderr" ]
 }
 
+@test "run: --seed names the program's seeds" {
+  says 64 "--set seed=N, and --set datasets.NAME[I].shuffle.seed=N of a shuffle" tfd-run "$EXAMPLES/digits/program.json" --seed 1
+}
+
 @test "run and data: an unknown dataset is 65, with the nearest" {
   says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-data "$EXAMPLES/digits/program.json" tset
   says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-run "$EXAMPLES/digits/program.json" --check --predict predict --dataset tset

@@ -45,7 +45,8 @@ std::vector<cli::Elsewhere> options_elsewhere() {
   const std::string rate = "the rate is the program's optimizer's, as in --set optimizer.adam.learning_rate=X";
   const std::string batch = "the batch is in the program's dataset; tfd-data shows where";
   const std::string resume = "it goes on from train.checkpoint.dir by itself; --start-over begins anew";
-  const std::string seed = "the seed is the program's: --set seed=N";
+  const std::string seed =
+      "seeds are the program's: --set seed=N, and --set datasets.NAME[I].shuffle.seed=N of a shuffle";
   const std::string devices = "devices are chosen by --devices, as in --devices gpu:N";
   const std::string processes = "tfd-launch -n N -- starts N processes of this host";
   const std::string hosts = "tfd-launch --nnodes starts tasks on several hosts";

@@ -187,12 +187,16 @@ TEST_CASE("checkpoints: one of another program is an error that says what it lac
   auto found = lacking.find();
   REQUIRE_FALSE(found);
   CHECK(found.error().code == Code::kInvalidArgument);
-  CHECK(found.error().message == path + " has no variable 'v': it belongs to another program");
+  CHECK(found.error().message ==
+        path + " has no variable 'v': it belongs to another program; --start-over moves it aside");
   Training differing(directory.path());
   differing.program.variables[0].spec = {tensor::DType::kF32, {3}};
   found = differing.find();
   REQUIRE_FALSE(found);
-  CHECK(found.error().message == path + ": variable 'w' is s64[], but f32[3] in p.json: it belongs to another program");
+  CHECK(
+      found.error().message ==
+      path +
+          ": variable 'w' is s64[], but f32[3] in p.json: it belongs to another program; --start-over moves it aside");
 }
 
 TEST_CASE("checkpoints: what is named begins a training that has nothing to go on from, and no other") {

@@ -337,8 +337,8 @@ TEST_CASE("train loop: what can't begin is found before anybody is asked") {
   CHECK(refused(again).code == Code::kInvalidArgument);
   Run over(R"("steps": 5, )" + saving(directory));  // where nothing is left, too
   over.program.variables.push_back({.name = "v", .spec = {}});
-  CHECK(
-      refused(over).message.ends_with("/step-00000010.safetensors has no variable 'v': it belongs to another program"));
+  CHECK(refused(over).message.ends_with(
+      "/step-00000010.safetensors has no variable 'v': it belongs to another program; --start-over moves it aside"));
   const std::string file = directory.path() + "/file";
   REQUIRE(save_file(file, "in the way"));
   Run in_the_way(R"("steps": 5, "checkpoint": {"dir": ")" + file + "\"}");
