@@ -232,6 +232,13 @@ assert len(tensors(quiet)) > 50_000 and tensors(quiet) == tensors(loud)'
   run ! grep -q '<img' dom
 }
 
+@test "http: numbers on the page have four digits, and those of 1000 and more separators" {
+  command -v node >/dev/null || skip "there is no node"
+  run -0 node -e "$(sed -n '/^const number = /,/;$/p' "$TFD_SOURCE/tools/http/page.html")
+    console.log([20731, 20731.3, 312660.03, 1234567.8, 0.25, 3.14159, 0, -0.00001, null].map(number).join(' '))"
+  [ "$output" = "20,731 20,730 312,700 1.23e+6 0.25 3.142 0 -1.00e-5 not a number" ]
+}
+
 @test "http: each worker of a group has a page of its own; the chief's shows all" {
   counting_program "$LONG"
   SPEC="{\"cluster\": {\"worker\": [$(ports 2 | sed -E 's/([0-9]+)/"127.0.0.1:\1"/g; s/ /, /g')]}}"
