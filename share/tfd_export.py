@@ -23,10 +23,11 @@ import struct
 try:
     import numpy as np
 except ImportError:
+    _MISSING = "tfd_export: NumPy is missing, as is what to export from: pip install keras jax, for example"
     if __name__ != "__main__":
-        raise
+        raise ImportError(_MISSING) from None
     import sys
-    print("tfd_export: NumPy is missing, as is what to export from: pip install keras jax, for example", file=sys.stderr)
+    print(_MISSING, file=sys.stderr)
     raise SystemExit(78) from None
 
 # ---------------------------------------------------------------------------------------------------- safetensors
@@ -112,6 +113,8 @@ def load_into(target, checkpoint):
             raise ValueError(f"{path}: {name!r} has the shape {list(values[name].shape)}, not {list(shape)}")
         return values[name]
 
+    if isinstance(target, dict) and any(type(one).__module__.partition(".")[0] == "torch" for one in target.values()):
+        raise ValueError("load_into: a state_dict can't be loaded into: load_into(module, checkpoint).state_dict() is one with the weights")
     if hasattr(target, "state_dict"):  # a torch module
         import torch as t
         own = _torch_tensors(target)

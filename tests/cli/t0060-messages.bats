@@ -39,6 +39,15 @@ says() { # CODE MESSAGE COMMAND…
   says 64 "--set seed=N, and --set datasets.NAME[I].shuffle.seed=N of a shuffle" tfd-run "$EXAMPLES/digits/program.json" --seed 1
 }
 
+@test "tfd_export: without NumPy it says what to install, imported or as a command" {
+  local without='import sys; sys.modules["numpy"] = None; sys.path.insert(0, sys.argv[1])' share=$BATS_TEST_DIRNAME/../../share
+  says 1 "ImportError: tfd_export: NumPy is missing, as is what to export from: pip install keras jax, for example" \
+    python3 -c "$without; import tfd_export" "$share"
+  [[ $stderr != *ModuleNotFoundError* ]]
+  says 78 "tfd_export: NumPy is missing" python3 -c "$without; import runpy; runpy.run_module('tfd_export', run_name='__main__')" "$share"
+  [[ $stderr != *Traceback* ]]
+}
+
 @test "run and data: an unknown dataset is 65, with the nearest" {
   says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-data "$EXAMPLES/digits/program.json" tset
   says 65 "no dataset 'tset', did you mean 'test'? (there: test and train)" tfd-run "$EXAMPLES/digits/program.json" --check --predict predict --dataset tset

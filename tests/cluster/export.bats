@@ -774,6 +774,10 @@ begin, initial, trained = (torch.load(name) for name in ("net.pt", "initial.pt",
 assert all(torch.equal(begin[name], initial[name]) and not torch.equal(begin[name], trained[name]) for name in begin)
 model, data = Net(), np.load("train.npz")
 model.load_state_dict(trained)
+assert all(torch.equal(one, trained[name]) for name, one in tfd_export.load_into(Net(), "ck").state_dict().items())
+try: tfd_export.load_into(Net().state_dict(), "ck")
+except ValueError as problem: assert "load_into(module, checkpoint).state_dict()" in str(problem)
+else: raise AssertionError("a state_dict was taken")
 loss = torch.nn.functional.cross_entropy(model(torch.tensor(data["x"])), torch.tensor(data["y"])).item()
 end = [json.loads(line) for line in open("events")][-1]
 end = end["eval"]
