@@ -208,10 +208,10 @@ class Meeting {
       names += names.empty() ? name : ", " + name;
       if (rank < calls_.size() && !calls_[rank].why.empty()) names += fmt::format(" ({})", calls_[rank].why);
     }
-    return {Code::kDeadlineExceeded,
-            fmt::format("connecting generation {}: {} without {}", members_.generation,
-                        rounded_duration(waited), names),
-            first};
+    return {
+        Code::kDeadlineExceeded,
+        fmt::format("connecting generation {}: {} without {}", members_.generation, rounded_duration(waited), names),
+        first};
   }
 
   const Members& members_;

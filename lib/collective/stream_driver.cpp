@@ -57,17 +57,17 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
     const auto now = Clock::now();
     if (!deadline.is_never() && now >= deadline.when()) {
       const std::vector<int> late = missing(number);
-      return fail(Error{
-          Code::kDeadlineExceeded,
-          fmt::format("{}: {} without {}", format_call(oldest.operation->call()), rounded_duration(now - began), names_of(late)),
-          late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
+      return fail(Error{Code::kDeadlineExceeded,
+                        fmt::format("{}: {} without {}", format_call(oldest.operation->call()),
+                                    rounded_duration(now - began), names_of(late)),
+                        late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
     }
     TFD_TRY(check_outside(now));
     if (now > next_line && now - next_line > kOverslept) {  // this process was stopped, as by Ctrl-Z: it begins anew
       next_line = now + stall().after;
     } else if (now >= next_line) {
-      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()), rounded_duration(now - began),
-                              names_of(missing(number))));
+      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()),
+                              rounded_duration(now - began), names_of(missing(number))));
       next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
     }
     if (moved) {
