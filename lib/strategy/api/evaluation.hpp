@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tfd/step/rules.hpp"
 #include "tfd/strategy/evaluator.hpp"
 
 namespace tfd::strategy {
