@@ -64,6 +64,7 @@ struct Counting {
                {"one.mlir", "(%w: " + type + ") -> " + type}},
               {{"count.mlir",
                 [this, size](const Tensors& in) -> Result<Tensors> {
+                  ++begun;
                   begin.wait();
                   ++runs;
                   return Tensors{in[0], floats({size}, std::vector<float>(static_cast<std::size_t>(size), 1))};
@@ -74,9 +75,24 @@ struct Counting {
   std::string type;
   std::promise<void> may_begin;
   std::shared_future<void> begin = may_begin.get_future().share();
-  std::atomic<int> runs{0};
+  std::atomic<int> begun{0}, runs{0};
   Parts parts;
 };
+
+/// Lets the first call begin once it runs, and so many others wait behind it: the worker looks who does as it sends an
+/// update.
+void begin_before(Counting& counting, SmallCluster& cluster, std::uint64_t others) {
+  const auto until = Clock::now() + kSoon;
+  const auto waiting = [&]() -> std::uint64_t {
+    const auto status = cluster.ask<TaskStatus>(
+        [&](Deadline deadline, auto done) { cluster.task("worker", 0).status(deadline, done); });
+    REQUIRE(status.has_value());
+    return status->closures_waiting;
+  };
+  while ((counting.begun == 0 || waiting() < others) && Clock::now() < until) std::this_thread::yield();
+  CHECK(waiting() == others);
+  counting.may_begin.set_value();
+}
 
 bool is_ready(const std::future<Result<ClosureOutcome>>& one) {
   return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -97,7 +113,7 @@ TEST_CASE("in flight: closures that wait are run meanwhile, see what was sent be
   held.hold_at(cluster);
   std::vector<std::future<Result<ClosureOutcome>>> outcomes;
   for (int i = 0; i < 4; ++i) outcomes.push_back(cluster.start("count"));
-  counting.may_begin.set_value();
+  begin_before(counting, cluster, 3);
   wait_for_runs(counting, 4);
   for (const auto& one : outcomes) CHECK(!is_ready(one));
   held.let_go();
@@ -117,7 +133,7 @@ TEST_CASE("in flight: an update that fails is its closure's error, and no other'
   held.hold_at(cluster);
   auto first = cluster.start("count");
   auto second = cluster.start("count");
-  counting.may_begin.set_value();
+  begin_before(counting, cluster, 1);
   wait_for_runs(counting, 2);
   held.let_go(Error{Code::kResourceExhausted, "no memory for a new value", {}});
   REQUIRE(first.wait_for(kSoon) == std::future_status::ready);
@@ -139,7 +155,7 @@ TEST_CASE("in flight: what would be overtaken is waited for, and so is an update
   held.hold_at(cluster);
   auto first = cluster.start("count");
   auto second = cluster.start("count");
-  counting->may_begin.set_value();
+  begin_before(*counting, cluster, 1);
   wait_for_runs(*counting, 1);
   CHECK(cluster.task("worker", 0).name() == "worker:0");
   const auto status =
@@ -165,7 +181,7 @@ TEST_CASE("in flight: a worker that stops answers what waits for its update") {
   held.hold_at(cluster);
   auto first = cluster.start("count");
   auto second = cluster.start("count");
-  counting.may_begin.set_value();
+  begin_before(counting, cluster, 1);
   wait_for_runs(counting, 2);
   cluster.stop_worker();
   REQUIRE(first.wait_for(kSoon) == std::future_status::ready);
