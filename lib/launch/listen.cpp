@@ -53,8 +53,7 @@ Result<Listener> bind_to(const cluster::Address& address) {
   if (::bind(fd.get(), &where.any, size) != 0) {
     const int why = errno;
     auto failure = fail_errno(why, fmt::format("cannot bind {}", cluster::format_address(address)));
-    const std::string owner = why == EADDRINUSE ? describe_port_owner(address) : "";
-    if (!owner.empty()) failure.value().message += fmt::format(" ({})", owner);
+    if (why == EADDRINUSE) name_port_owner(failure.value(), address);
     return failure;
   }
   Listener listener{std::move(fd), address};

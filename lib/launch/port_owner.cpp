@@ -76,4 +76,9 @@ std::string describe_port_owner(const cluster::Address& address) {
   return "";
 }
 
+void name_port_owner(Error& error, const cluster::Address& address) {
+  if (const std::string owner = describe_port_owner(address); !owner.empty())
+    error.message += fmt::format(" ({})", owner);
+}
+
 }  // namespace tfd::launch

@@ -251,8 +251,7 @@ task::EndpointFactory name_port_owners(task::EndpointFactory make_endpoint) {
     auto made = make_endpoint(std::move(options));
     if (made || !address) return made;
     Error error = std::move(made).error();
-    if (const std::string owner = launch::describe_port_owner(*address); !owner.empty())
-      error.message += fmt::format(" ({})", owner);
+    launch::name_port_owner(error, *address);
     return fail(std::move(error));
   };
 }

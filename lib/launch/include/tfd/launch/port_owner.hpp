@@ -1,10 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The process that listens at an address of this host, for errors about a port that is taken. Thread rule: pure
-// function; reads /proc.
+// The process that listens at an address of this host, for errors about a port that is taken. Thread rule: free
+// functions; they read /proc.
 #include <string>
 
+#include "tfd/base/error.hpp"
 #include "tfd/cluster/address.hpp"
 
 namespace tfd::launch {
@@ -12,5 +13,7 @@ namespace tfd::launch {
 /// "python3, process 1234": who listens there, as far as /proc tells this user; else empty. `address`: numeric, of this
 /// host.
 std::string describe_port_owner(const cluster::Address& address);
+/// Adds it to the error of who couldn't listen there: "address already in use (python3, process 12)".
+void name_port_owner(Error& error, const cluster::Address& address);
 
 }  // namespace tfd::launch
