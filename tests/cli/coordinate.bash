@@ -162,3 +162,10 @@ stops_with_each_step_once() {
   coordinator_ends 75
   [ "$(counts_in ck)" = "$step $step $step" ]
 }
+
+# The training has made these steps to its end, and its checkpoint counts each once.
+is_done_with_each_step_once() { # STEPS
+  event ".event == \"end\" and .reason == \"done\" and .step == $1"
+  coordinator_ends 0
+  [ "$(counts_in ck)" = "$1 $1 $1" ]
+}

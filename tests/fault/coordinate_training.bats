@@ -38,9 +38,7 @@ train() {
   step=${BASH_REMATCH[2]}
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
   event ".event == \"start\" and .step == $step"
-  event '.event == "end" and .reason == "done"'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
+  is_done_with_each_step_once $((step + 500))
 }
 
 @test "fault: a frozen worker is seen lost, and does no harm when it goes on" {
@@ -65,9 +63,7 @@ train() {
   event '.event == "worker" and .state == "lost"'
   event '.event == "worker" and .state == "lost"'
   kill -CONT "$SERVE"
-  event '.event == "end" and .reason == "done" and .step == 6000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "6000 6000 6000" ]
+  is_done_with_each_step_once 6000
 }
 
 @test "fault: told to end while all workers are away, it saves what was trained and ends with 75" {
@@ -122,9 +118,7 @@ train() {
   # An orderly end leaves nothing to adopt.
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
   event ".event == \"start\" and .step == $step and .resumed_from != null"
-  event '.event == "end" and .reason == "done"'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "$((step + 500)) $((step + 500)) $((step + 500))" ]
+  is_done_with_each_step_once $((step + 500))
 }
 
 @test "fault: coordinators that are killed while they begin are continued, too" {
@@ -171,9 +165,7 @@ is_another_ps() { # PID
   until_true is_another_ps "$gone"
   coordinate program.json --cluster spec.json --set train.steps=50000
   event '.event == "start" and .step >= 2000 and .step % 1000 == 0 and .resumed_from != null'
-  event '.event == "end" and .reason == "done" and .step == 50000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "50000 50000 50000" ]
+  is_done_with_each_step_once 50000
 }
 
 # A training of one worker over data that aren't handed out, whose coordinator gets that signal on the way, and the servers too

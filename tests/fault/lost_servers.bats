@@ -75,9 +75,7 @@ are_exact() { # EVENTS
   kill -CONT "$pid"
   event ".event == \"start\" and .adopted and .step >= $step"
   grep -q 'the parameter servers still hold its state' talk
-  event '.event == "end" and .reason == "done" and .step == 30000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "30000 30000 30000" ]
+  is_done_with_each_step_once 30000
 }
 
 @test "lost servers: a frozen one that thaws when another one was killed meanwhile is restored with it" {
@@ -94,9 +92,7 @@ are_exact() { # EVENTS
   event ".event == \"start\" and .step <= $step"
   jq -e '.adopted == null and .resumed_from != null and .step % 1000 == 0' <<<"$EVENT"
   [ "$(task_pid ps:1)" = "$frozen" ] # the same process, with the variables that it had
-  event '.event == "end" and .reason == "done" and .step == 30000'
-  coordinator_ends 0
-  [ "$(counts_in ck)" = "30000 30000 30000" ]
+  is_done_with_each_step_once 30000
 }
 
 @test "lost servers: a worker that was frozen before the loss, and goes on after it, changes nothing" {

@@ -89,9 +89,7 @@ TEST_CASE("trainer: a parameter server that doesn't come back ends it, with the 
   auto overrides = checkpointing(directory.path(), 20);
   overrides.push_back("train.steps=100000");
   Training training(bed, overrides);
-  training.on_event = [&](const json& event) {
-    if (event["event"] == "checkpoint" && event["step"] == 40) bed.kill("ps:1");
-  };
+  training.kill_at_checkpoint({"ps:1"});
   SUBCASE("within the time") {
     training.on_lost = [](Error&) { return train::ServerLoss{1, 1, 100ms}; };
     const auto result = training.run();
@@ -139,9 +137,7 @@ TEST_CASE("trainer: a parameter server that is lost while the checkpoint is rest
   auto overrides = checkpointing(directory.path(), 20);
   overrides.push_back("train.steps=100");
   Training training(bed, overrides);
-  training.on_event = [&, first = true](const json& event) mutable {
-    if (event["event"] == "checkpoint" && event["step"] == 40 && std::exchange(first, false)) bed.kill("ps:1");
-  };
+  training.kill_at_checkpoint({"ps:1"});
   training.on_connected = [&, connections = 0]() mutable {
     if (++connections == 2) bed.kill("ps:0");
   };
@@ -193,11 +189,7 @@ TEST_CASE("trainer: all parameter servers lost at once are one failure") {
   auto overrides = checkpointing(directory.path(), 20);
   overrides.push_back("train.steps=100");
   Training training(bed, overrides);
-  training.on_event = [&, first = true](const json& event) mutable {
-    if (event["event"] != "checkpoint" || event["step"] != 40 || !std::exchange(first, false)) return;
-    bed.kill("ps:0");
-    bed.kill("ps:1");
-  };
+  training.kill_at_checkpoint({"ps:0", "ps:1"});
   training.on_lost = [&](Error&) {
     bed.start("ps:0");
     bed.start("ps:1");
@@ -215,9 +207,7 @@ TEST_CASE("trainer: one that waits for a parameter server doesn't take the clust
   auto overrides = checkpointing(directory.path(), 20);
   overrides.push_back("train.steps=100000");
   Training training(bed, overrides);
-  training.on_event = [&](const json& event) {
-    if (event["event"] == "checkpoint" && event["step"] == 40) bed.kill("ps:0");
-  };
+  training.kill_at_checkpoint({"ps:0"});
   std::unique_ptr<ClusterCoordinator> other;
   training.on_lost = [&](Error& lost) {
     bed.start(lost.task);

@@ -185,9 +185,7 @@ TEST_CASE("trainer: a lost parameter server ends it with the checkpoint to conti
   overrides.push_back("train.steps=100000");
   {
     Training training(bed, overrides);
-    training.on_event = [&](const json& event) {
-      if (event["event"] == "checkpoint" && event["step"] == 40) bed.kill("ps:1");
-    };
+    training.kill_at_checkpoint({"ps:1"});
     const auto result = training.run();
     REQUIRE_FALSE(result);
     CHECK(result.error().code == Code::kUnavailable);

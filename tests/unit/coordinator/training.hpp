@@ -5,6 +5,7 @@
 #include "bed.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tfd/coordinator/trainer.hpp"
 #include "tfd/variable/checkpoint.hpp"
@@ -41,6 +42,14 @@ struct Training {
       }
       if (on_event) on_event(event);
       return {};
+    };
+  }
+
+  /// Kills these tasks once the checkpoint of step 40 is written, the first time.
+  void kill_at_checkpoint(std::vector<std::string> tasks) {
+    on_event = [this, tasks = std::move(tasks)](const json& event) mutable {
+      if (event["event"] != "checkpoint" || event["step"] != 40) return;
+      for (const std::string& task : std::exchange(tasks, {})) bed.kill(task);
     };
   }
 
