@@ -170,8 +170,9 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
   // An evaluation makes a coordinator, which has shut the tasks down.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
     say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
-  training::Ending ending{.tool = kTool, .command = train::command_to_continue(*program.train, train)};
-  if (program.train->evaluate) ending.next = fmt::format("tfd-run {} --evaluate", a.common.program);
+  training::Ending ending{.tool = kTool,
+                          .command = train::command_to_continue(*program.train, train),
+                          .next = training::next_command(a.common, *program.train)};
   ending.evaluates = a.follow_checkpoints;
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);

@@ -151,7 +151,7 @@ Result<std::vector<data::Element>> first_elements(const Asked& a, const OpenSubj
   return elements;
 }
 
-Result<std::string> answer(const Asked& a, const OpenSubject& subject, const Counter& counter) {
+Result<std::string> answer(const Asked& a, const OpenSubject& subject, const Counter& counter, cli::Io& io) {
   if (a.count) {
     const std::int64_t elements = TFD_TRY(count_elements(a, subject));
     return data_tool::describe_count(elements, counter.seen());
@@ -161,6 +161,8 @@ Result<std::string> answer(const Asked& a, const OpenSubject& subject, const Cou
     return data_tool::describe_count(elements, counter.seen());
   }
   if (a.bench) {
+    if (io.err.is_terminal())
+      (void)io.err.write(fmt::format("tfd-data: measuring for {}\n", format_duration(a.duration)));
     const auto speed = TFD_TRY(data_tool::measure(*subject.dataset, a.take.value_or(kAll), a.duration));
     return data_tool::describe_speed(speed, counter.seen());
   }
@@ -224,7 +226,7 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   if (is_distributed(a))
     TFD_TRY(show_shares(a, subject, io));
   else
-    TFD_TRY(io.out.write(TFD_TRY(answer(a, TFD_TRY(data_tool::open(subject)), counter))));
+    TFD_TRY(io.out.write(TFD_TRY(answer(a, TFD_TRY(data_tool::open(subject)), counter, io))));
   if (const Skipped skipped = counter.seen(); skipped.count > 0)
     io.log.warning("{} left out; the first: {}", counted(static_cast<std::uint64_t>(skipped.count), "error"),
                    skipped.first);

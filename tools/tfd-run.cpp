@@ -138,7 +138,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
   with.silence = TFD_TRY(run::find_silence(a, io.env));
-  const auto bounds = TFD_TRY(run::worker_bounds(a, workers_of(config.cluster), io.env));
+  const auto bounds = TFD_TRY(run::worker_bounds(a, std::max(workers_of(config.cluster), 1), io.env));
   with.least_workers = bounds.least;
   with.most_workers = bounds.most;
   TFD_TRY(run::obey_launcher(with, io.env));
@@ -313,7 +313,7 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   ending.evaluates = role.job == strategy::TaskJob::kEvaluate;
   ending.joins = is_one_of_several;
   ending.command = train::command_to_continue(*program.train, with.train);
-  if (program.train->evaluate && role.is_chief) ending.next = fmt::format("{} {} --evaluate", kTool, a.common.program);
+  if (role.is_chief) ending.next = training::next_command(a.common, *program.train);
   TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
   const bool uses_no_cluster = config.cluster.empty();
   const bool was_warned = uses_no_cluster && training::warn_of_unread_spec(kTool, io);

@@ -185,6 +185,11 @@ int Coordinator::workers_up() const {
   return static_cast<int>(workers_.count(WorkerState::kReady));
 }
 
+int Coordinator::workers_expected() const {
+  const MutexLock lock(mutex_);
+  return static_cast<int>(std::ranges::count_if(workers_, [](const Worker& one) { return !one.has_left(); }));
+}
+
 void Coordinator::drop_queued() {
   ClosurePtrs dropped;
   {

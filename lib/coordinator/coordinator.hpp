@@ -61,6 +61,7 @@ class Coordinator final : public ClusterCoordinator {
   std::size_t queued() const override;
   std::size_t in_flight() const override;
   int workers_up() const override;
+  int workers_expected() const override;
   void drop_queued() override;
   std::size_t windows() const override;
   int num_replicas_in_sync() const override;

@@ -39,11 +39,17 @@ std::string start_text(const Json& event) {
   if (const std::string directory = text_in(event, "follows"); !directory.empty())
     return fmt::format("evaluating the checkpoints of {}", directory);
   std::string text = "training " + text_in(event, "program");
-  for (const auto& [key, thing] : {std::pair("workers", "worker"), std::pair("replicas", "replica")}) {
+  const auto count_in = [&event](const char* key) -> std::optional<std::uint64_t> {
     const auto count = event.find(key);
-    if (count != event.end() && count->is_number_unsigned())
-      text += fmt::format(", {}", counted(count->get<std::uint64_t>(), thing));
+    if (count == event.end() || !count->is_number_unsigned()) return std::nullopt;
+    return count->get<std::uint64_t>();
+  };
+  if (const auto workers = count_in("workers")) {
+    const std::uint64_t expected = count_in("expected_workers").value_or(*workers);
+    text += expected > *workers ? fmt::format(", {} of {}", *workers, counted(expected, "worker"))
+                                : fmt::format(", {}", counted(*workers, "worker"));
   }
+  if (const auto replicas = count_in("replicas")) text += fmt::format(", {}", counted(*replicas, "replica"));
   return text;
 }
 

@@ -26,14 +26,15 @@ Result<void> Reporter::emit(JsonLine line) const {
 }
 
 void Reporter::begin(std::int64_t step) {
-  reported_step_ = shown_step_ = step;
-  reported_at_ = Clock::now();
-  started_ = options_.began.value_or(reported_at_);
+  shown_step_ = step;
+  reported_ = rated_ = {.step = step, .own = own_};
+  started_ = options_.began.value_or(reported_.at);
 }
 
 void Reporter::count(const StepCount& steps) {
   interval_.add(steps.metrics);
   own_ += steps.count;
+  if (own_ == steps.count) rated_ = {.step = steps.step, .own = own_};
   for (const step::Metric& one : steps.metrics)
     if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
 }
@@ -57,14 +58,13 @@ void Reporter::look_at(const std::string& metric, double value, std::int64_t ste
 }
 
 Result<void> Reporter::step(std::int64_t step) {
-  const double seconds = std::max(seconds_since(reported_at_), 1e-9);
+  const Mark& from = step > rated_.step ? rated_ : reported_;
+  const double seconds = std::max(seconds_since(from.at), 1e-9);
   if (!interval_.empty()) last_interval_ = interval_.values();
   interval_.clear();
-  Metrics rates{{"steps_per_second", static_cast<double>(step - reported_step_) / seconds}};
-  if (!task_.empty()) rates.emplace_back("updates_per_second", static_cast<double>(own_ - reported_own_) / seconds);
-  reported_at_ = Clock::now();
-  reported_step_ = step;
-  reported_own_ = own_;
+  Metrics rates{{"steps_per_second", static_cast<double>(step - from.step) / seconds}};
+  if (!task_.empty()) rates.emplace_back("updates_per_second", static_cast<double>(own_ - from.own) / seconds);
+  reported_ = rated_ = {.step = step, .own = own_};
   if (options_.on_metrics) {
     Metrics all = last_interval_;
     all.insert(all.end(), rates.begin(), rates.end());

@@ -27,7 +27,7 @@ class Reporter {
   /// Begins at this global step, and starts the clock, unless the training began before (TrainOptions::began).
   void begin(std::int64_t step);
   /// Sets the global step back.
-  void rewind(std::int64_t step) { reported_step_ = step; }
+  void rewind(std::int64_t step) { reported_.step = rated_.step = step; }
   /// Counts steps of this task.
   void count(const StepCount& steps);
   /// Makes the first metric that isn't finite a warning, and a part of the `end` event, unless the program states how
@@ -58,8 +58,8 @@ class Reporter {
   Result<void> end(const End& end) const;
 
   /// True if all of this task's steps were reported in a `step` event.
-  bool all_reported() const { return own_ == reported_own_; }
-  std::int64_t reported_step() const { return reported_step_; }
+  bool all_reported() const { return own_ == reported_.own; }
+  std::int64_t reported_step() const { return reported_.step; }
   /// Metrics of the last evaluation; empty: none was made.
   const Metrics& evaluation() const { return evaluation_; }
   /// Metrics of the training's last steps.
@@ -68,6 +68,12 @@ class Reporter {
   Duration elapsed() const { return Clock::now() - started_; }
 
  private:
+  struct Mark {
+    std::int64_t step = 0;
+    std::int64_t own = 0;
+    Clock::time_point at = Clock::now();
+  };
+
   void look_at(const std::string& metric, double value, std::int64_t step, std::string_view where);
 
   const TrainOptions& options_;
@@ -78,10 +84,9 @@ class Reporter {
   Metrics last_interval_;
   Metrics evaluation_;
   std::int64_t own_ = 0;
-  std::int64_t reported_own_ = 0;
-  std::int64_t reported_step_ = 0;
-  Clock::time_point reported_at_ = Clock::now();
-  Clock::time_point started_ = options_.began.value_or(reported_at_);
+  Mark reported_;  // the last `step` event, or the beginning
+  Mark rated_;     // where the next one's rates begin: after the first step, which waits for compilers
+  Clock::time_point started_ = options_.began.value_or(reported_.at);
   std::int64_t shown_step_ = 0;
   std::optional<Clock::time_point> shown_at_;
 };

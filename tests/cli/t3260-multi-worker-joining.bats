@@ -57,6 +57,12 @@ keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
   done
 }
 
+@test "multi-worker: without a cluster there is one worker, so MIN:MAX can be 1:1" {
+  run -0 timeout 60 tfd-run "${PROGRAM[@]}" --set train.checkpoint.dir=ck --workers 1:1 </dev/null
+  run -64 --separate-stderr timeout 60 tfd-run "${PROGRAM[@]}" --set train.checkpoint.dir=ck --workers 1:2 </dev/null
+  [[ $stderr == 'tfd-run: --workers 1:2: the cluster has 1 worker, which is the most that there can be'* ]]
+}
+
 @test "multi-worker: a spec whose ports nobody knows yet is refused at once" {
   tfd-resolve local --jobs worker=2 >unserved.json
   run -65 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --cluster unserved.json --task worker:0

@@ -53,7 +53,7 @@ JSON
   # [0 1] [2 3], [4 5] [6 7], and [8 9] alone: the mean of what each step saw.
   [ "$(jq -c 'select(.event == "step") | [.step, .metrics.mean]' <<<"$output" | paste -sd' ')" = "[1,1.5] [2,5.5] [3,8.5]" ]
   jq -es 'last | .reason == "end_of_data" and .step == 3 and .eval.again == 4.5' <<<"$output"
-  jq -es '.[0] | .event == "start" and .workers == 1 and .replicas == 2' <<<"$output"
+  jq -es '.[0] | .event == "start" and .workers == 1 and .expected_workers == 1 and .replicas == 2' <<<"$output"
   run -0 tfd-status --cluster spec.json --json
   jq -e '.tasks[] | select(.task == "worker:0") | .devices == ["cpu:0", "cpu:1"]' <<<"$output"
   run -0 env TFD_COLUMNS=200 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-status --cluster spec.json

@@ -169,6 +169,8 @@ JSON
   done
   run -0 tfd-data - --bench --duration 100ms <<<'[{"range": 10}, {"repeat": {}}]'
   jq -e '.elements > 0 and .seconds >= 0.1' <<<"$output"
+  run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-data rows.json --bench --duration 100ms
+  [[ $output == 'tfd-data: measuring for 100ms'* ]]
 }
 
 @test "data: bad rows end it with one line, or are counted and the first one told" {

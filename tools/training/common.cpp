@@ -322,6 +322,10 @@ Result<void> connect_logdir(train::TrainOptions& train, const Common& common, co
   return {};
 }
 
+std::string next_command(const Common& common, const program::TrainDef& train) {
+  return train.evaluate ? fmt::format("tfd-run {} --evaluate --checkpoint", common.program) : "tfd-checkpoint show";
+}
+
 namespace {
 
 /// What to type next, for people at a terminal, or at that of tfd-launch.
@@ -333,7 +337,7 @@ void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io&
   if (summary.checkpoint.empty())
     say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
   else
-    say(io, ending.tool, fmt::format("next: {} --checkpoint {}", ending.next, summary.checkpoint));
+    say(io, ending.tool, fmt::format("next: {} {}", ending.next, summary.checkpoint));
 }
 
 }  // namespace

@@ -104,6 +104,10 @@ Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);
 /// EventFiles::open().
 Result<void> connect_logdir(train::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io);
 
+/// What to type after this training, but for the checkpoint at the end: an evaluation, or, where it has none, a look at
+/// what was trained.
+std::string next_command(const Common& common, const program::TrainDef& train);
+
 /// How a training was run, for the messages at its end.
 struct Ending {
   std::string_view tool;
@@ -111,7 +115,7 @@ struct Ending {
   bool evaluates = false;  // it trained nothing, but evaluated checkpoints
   bool joins = false;      // another task saves checkpoints, and this one can rejoin it
   std::string command;     // train::command_to_continue()
-  std::string next = {};   // what to type after it, for people at a terminal
+  std::string next = {};   // next_command(), for people at a terminal; empty: another task says it
   int signal = 0;          // that has ended it
 };
 /// Prints how far it came and what to do next, and returns the exit code. A training that was interrupted and can't be

@@ -134,7 +134,9 @@ Result<void> CoordinatorDriver::finish_adopted(const AdoptedRun& run) {
 }
 
 void CoordinatorDriver::describe(JsonLine& start) const {
-  start.add("workers", coordinator_->workers_up()).add("replicas", coordinator_->num_replicas_in_sync());
+  start.add("workers", coordinator_->workers_up())
+      .add("expected_workers", coordinator_->workers_expected())
+      .add("replicas", coordinator_->num_replicas_in_sync());
 }
 
 // Steps are counted in order, so that an interval's metrics are exactly those of its steps.

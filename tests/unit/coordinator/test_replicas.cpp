@@ -86,7 +86,7 @@ TEST_CASE("replicas: a training's steps are run by all replicas of a worker") {
   const auto summary = coordinator::train(program, connect, bed.options(), options);
   if (!summary) FAIL(summary.error().message);
   CHECK(summary->step == 5);  // ten elements, two a step
-  CHECK(events.find(R"("workers":1,"replicas":2)") != std::string::npos);
+  CHECK(events.find(R"("workers":1,"expected_workers":1,"replicas":2)") != std::string::npos);
 }
 
 TEST_CASE("replicas: a variable that is synchronized on read has a value for each, and one for the coordinator") {

@@ -209,6 +209,17 @@ TEST_CASE(
   for (const json& one : run.driver.shown) CHECK(one.value("steps_per_second", 1.0) > 0);
 }
 
+TEST_CASE("train loop: rates are of the steps after the first one, which waits for compilers") {
+  Run run(R"("steps": 10)");
+  run.driver.chunk = 1;
+  run.at(1, [] { std::this_thread::sleep_for(std::chrono::milliseconds(100)); });  // a compiler
+  run.run_well();
+  const json& step = run.events.at(1);
+  REQUIRE(step["step"] == 10);
+  // It would be ten steps in all that time, or fewer, with the first one.
+  CHECK(step["rates"]["steps_per_second"].get<double>() * run.last()["seconds"].get<double>() > 10);
+}
+
 TEST_CASE("train loop: asked for a checkpoint it writes one at the step that it has come to, and goes on") {
   const Directory directory;
   Run run(R"("steps": 30, )" + saving(directory));

@@ -276,6 +276,8 @@ class ClusterCoordinator {
   virtual std::size_t queued() const = 0;
   virtual std::size_t in_flight() const = 0;
   virtual int workers_up() const = 0;
+  /// Workers of the newest cluster spec, whether they are up or not.
+  virtual int workers_expected() const = 0;
   /// Replicas of one worker, one per device. All workers have the same number: connect() fails with kInvalidArgument
   /// otherwise (or a later call, if the worker that differs is slow), and a worker that joins with another number isn't
   /// used.
