@@ -23,14 +23,17 @@ struct Trivial {
   program::Program program;
   std::string function;
   int count = 0;  // closures
-  tensor::Tensor one = tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1});
+
+  coordinator::Call call() const {
+    return {.function = function, .args = {tensor::Tensor::scalar(tensor::DType::kS64, std::int64_t{1})}};
+  }
 };
 
-/// Calls it so often, and waits for the last one; closures a second.
-inline Result<double> closures_per_second(coordinator::ClusterCoordinator& coordinator, const Trivial& what,
+/// Makes the call so often, and waits for the last one; closures a second.
+inline Result<double> closures_per_second(coordinator::ClusterCoordinator& coordinator, const coordinator::Call& call,
                                           int count) {
   const auto start = Clock::now();
-  for (int i = 0; i < count; ++i) TFD_TRY(coordinator.schedule({.function = what.function, .args = {what.one}}));
+  for (int i = 0; i < count; ++i) TFD_TRY(coordinator.schedule(call));
   TFD_TRY(coordinator.join(Deadline::after(std::chrono::seconds(300))));
   return count / seconds_since(start);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | transport | resolve | exec | collective | variable | steps]
+# Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | push-pull | transport | resolve | exec | collective | variable | steps]
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
@@ -36,22 +36,32 @@ compare() {  # OURS PEERS FIELD
 
 bench_coordinate() {
   ninja -C "$build" --quiet tests/bench/bench-coordinate
-  local ours peers python
+  local ours peers python field
   # In a pipe tfd-serve lives as long as its reader.
   ours=$(tfd-serve --jobs worker=2,ps=1 | {
     read -r spec
     printf '%s\n' "$spec" >"$work/spec.json"
-    "$build/tests/bench/bench-coordinate" "$work/spec.json" "$source/tests/bench/trivial/program.json" add_one
+    "$build/tests/bench/bench-coordinate" "$work/spec.json" "$source/tests/bench/closures/program.json" add_one
   })
   echo "$ours"
   if python=$(tensorflow_python); then
     peers=$("$python" "$source/tests/bench/peer_tensorflow.py" 2>/dev/null | tail -n 1)
     echo "$peers"
-    compare "$ours" "$peers" closures_per_s
+    for field in closures_per_s add_1000_per_s add_4mib_per_s; do compare "$ours" "$peers" "$field"; done
     compare "$ours" "$peers" schedule_to_fetch_median_us
   else
     echo "no TensorFlow here: nothing to compare with" >&2
   fi
+}
+
+# A tensor to and from a parameter server of this host, beside the bare ring, bare ZeroMQ and memcpy.
+bench_push_pull() {
+  ninja -C "$build" --quiet tests/bench/bench-push-pull
+  tfd-serve --jobs worker=1,ps=1 | {
+    read -r spec
+    printf '%s\n' "$spec" >"$work/spec.json"
+    "$build/tests/bench/bench-push-pull" "$work/spec.json" "$source/tests/bench/closures/program.json" w_4mib
+  }
 }
 
 bench_transport() {
@@ -159,7 +169,8 @@ bench_scale() {
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
-  all) bench_coordinate; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
+  all) bench_coordinate; bench_push_pull; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
+  push-pull) bench_push_pull ;;
   coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

@@ -51,7 +51,7 @@ Result<void> run(const bench::Trivial& what) {
   std::vector<double> costs, rates;
   for (int round = 0; round < kRounds; ++round) {
     const double before = processor_seconds();
-    rates.push_back(TFD_TRY(bench::closures_per_second(*coordinator, what, what.count)));
+    rates.push_back(TFD_TRY(bench::closures_per_second(*coordinator, what.call(), what.count)));
     costs.push_back((processor_seconds() - before) / what.count * 1e6);
   }
   std::ranges::sort(costs);
