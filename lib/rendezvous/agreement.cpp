@@ -400,14 +400,15 @@ void Agreement::gather(Clock::time_point now) {
   tick(now);
 }
 
-/// "1 more launcher; 10.0.0.1 and 10.0.0.2 are here".
+/// "1 more launcher; 10.0.0.1 and 10.0.0.2 are here (10s so far)".
 std::string Agreement::missing(Clock::time_point now) const {
   std::vector<std::string> hosts;
   for (const auto& [id, launcher] : launchers_) hosts.push_back(printable(launcher.joining.host));
   const auto more = static_cast<std::uint64_t>(options_.bounds.least - count());
-  return fmt::format("{}{}; {} {} here ({} so far)", options_.bounds.counts_tasks ? "launchers with " : "",
+  return fmt::format("{}{}; {} {} here{} ({} so far)", options_.bounds.counts_tasks ? "launchers with " : "",
                      options_.bounds.counts_tasks ? counted(more, "more task") : counted(more, "more launcher"),
                      hosts.empty() ? "nobody" : join_words(hosts), hosts.size() < 2 ? "is" : "are",
+                     has_turned_away_ ? ", and somebody with another key, or none, was turned away" : "",
                      shown_wait(now - gathering_since_));
 }
 

@@ -43,6 +43,7 @@ class Holder final : public Rendezvous {
     options.on_caller_gone = [this](const transport::Caller& caller) {
       inbox_->post([this, caller] { on_gone(caller); });
     };
+    options.on_turned_away = [this] { inbox_->post([this] { agreement_.turned_away(); }); };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)));
     inbox_->post([this] { pump(); });  // not from here: the caller doesn't have us yet
     return {};

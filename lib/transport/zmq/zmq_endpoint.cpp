@@ -7,7 +7,8 @@ namespace tfd::transport {
 
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options) {
   auto waker = std::make_shared<Waker>();
-  auto wire = TFD_TRY(ZmqWire::make({options.bind, options.listen_fd, options.key, options.log}, waker));
+  auto wire = TFD_TRY(
+      ZmqWire::make({options.bind, options.listen_fd, options.key, options.on_turned_away, options.log}, waker));
   if (options.transport == Transport::kTcp)
     return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
   auto with_rings = TFD_TRY(RingWire::make(std::move(wire), options.transport == Transport::kRing));

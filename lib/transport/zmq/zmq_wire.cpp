@@ -174,8 +174,9 @@ Result<void> ZmqWire::listen() {
   }
   void* const socket = listener_.handle = TFD_TRY(make_router());
   watch(listener_);
-  TFD_TRY(monitor(listener_, "inproc://door", ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED,
-                  door_));
+  const int turned_away = options_.key && options_.on_turned_away ? kHandshakeEvents : 0;
+  TFD_TRY(monitor(listener_, "inproc://door",
+                  ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED | turned_away, door_));
   if (options_.key && !use_key_to_listen(socket, *options_.key)) return fail_zmq("cannot use the key");
   std::string address = options_.bind;
   if (options_.listen_fd >= 0) {
@@ -360,8 +361,18 @@ void ZmqWire::on_caller(const Event& event) {
     callers_.accepted(static_cast<int>(event.value));
   else if (event.kind == ZMQ_EVENT_ACCEPT_FAILED)
     callers_.accept_failed(static_cast<int>(event.value));
+  else if ((event.kind & kHandshakeEvents) != 0)
+    on_failed_handshake(event);
   else
     callers_.disconnected(static_cast<int>(event.value));
+}
+
+// Others have hung up, or don't speak ZMTP.
+void ZmqWire::on_failed_handshake(const Event& event) const {
+  const bool is_other_key =
+      event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ||
+      (event.kind == ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL && event.value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC);
+  if (is_other_key || failure_of(event) == Failure::kMechanism) options_.on_turned_away();
 }
 
 void ZmqWire::answer_at_the_gate() {

@@ -7,6 +7,7 @@
 // libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never reconnects
 // here: every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was
 // queued for it.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct ZmqOptions {
   std::string bind;
   int listen_fd = -1;
   std::optional<CurveKey> key = {};
+  std::function<void()> on_turned_away = {};
   Log log = {};
 };
 
@@ -85,6 +87,7 @@ class ZmqWire final : public Wire {
   static std::vector<Event> read_events(Socket& monitor);
   void on_event(Sink& sink, const Event& event);
   void on_caller(const Event& event);
+  void on_failed_handshake(const Event& event) const;
   static Failure failure_of(const Event& event);
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
   static void watch(Socket& socket);

@@ -115,8 +115,11 @@ TEST_CASE("agreement: says every ten seconds who is missing, and gives up after 
         "launcher; h0 and h1 are here (20s so far)");
   CHECK(agreement.next() == kStart + 25s);
   agreement.lose(1, "gone", kStart + 21s);
+  agreement.turned_away();
   agreement.tick(kStart + 25s);
-  CHECK(said(agreement) == "0 end 75 by 0: gave up waiting for 2 more launchers; h0 is here (25s so far) (--join)");
+  CHECK(said(agreement) ==
+        "0 end 75 by 0: gave up waiting for 2 more launchers; h0 is here, and somebody with another key, or none, was "
+        "turned away (25s so far) (--join)");
   CHECK(agreement.is_over());
 }
 

@@ -142,6 +142,27 @@ TEST_CASE("keys: another key, none at all, and one too many are refused at once,
   CHECK(client->call(client->add_peer("ps:0", keyed.endpoint->address()), text_message("x"), soon()).has_value());
 }
 
+TEST_CASE("keys: a server hears of those whom it turns away, and of nobody else") {
+  ZmqBed bed("tcp");
+  const CurveKey key = new_key();
+  for (const std::optional<CurveKey>& asked_with :
+       {std::optional(key), std::optional(new_key()), std::optional<CurveKey>()}) {
+    Seen<bool> turned_away;
+    EndpointOptions options = with_key(key, "ps:0");
+    options.bind = bed.any_address();
+    options.handler = [](const Caller&, Message request, Responder responder) { responder.reply(std::move(request)); };
+    options.on_turned_away = [&] { turned_away.add(true); };
+    const auto server = bed.make(std::move(options));
+    const auto client = bed.make(with_key(asked_with));
+    const auto answer = client->call(client->add_peer("ps:0", server->address()), text_message("x"), soon());
+    CHECK(answer.has_value() == (asked_with == key));
+    if (asked_with == key)
+      CHECK(turned_away.now().empty());
+    else
+      turned_away.wait(1);
+  }
+}
+
 TEST_CASE("keys: a server without a key knows of nobody that he has it") {
   ZmqBed bed("tcp");
   Server open(bed, std::nullopt);

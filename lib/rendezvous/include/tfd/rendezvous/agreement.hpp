@@ -112,6 +112,8 @@ class Agreement {
   /// The launcher has gone, or doesn't answer: "connection reset".
   void lose(LauncherId launcher, const std::string& why, Clock::time_point now);
   void report(LauncherId launcher, const Report& report, Clock::time_point now);
+  /// Somebody without the launchers' key has come, and was turned away: a line that says who is missing says so, too.
+  void turned_away() { has_turned_away_ = true; }
   void tick(Clock::time_point now);
   /// When tick() has something to do; max() if never.
   Clock::time_point next() const;
@@ -191,6 +193,7 @@ class Agreement {
   bool is_short_ = false;                       // fewer than enough are left of those who run
   bool starts_again_ = false;                   // after kEnding
   bool has_expired_ = false;
+  bool has_turned_away_ = false;
   bool is_cut_short_ = false;  // a signal came between a failure and the next start
   int asked_signal_ = 0;       // the first that asked for the end
   int stops_ = 0;

@@ -137,6 +137,9 @@ struct EndpointOptions {
   /// The cluster's key. With it every connection is encrypted, and peers without the same key are refused, in both
   /// directions. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
+  /// Called on the I/O thread when somebody without the key wanted to connect to this endpoint, which has one: with
+  /// another key, or with none. Who that is isn't known.
+  std::function<void()> on_turned_away = {};
   /// Over shared memory nothing is encrypted: the connection on which both agreed to use it was.
   Transport transport = Transport::kAuto;
   /// Interval of pings to a silent peer (longer with thousands of peers: at most about 300 pings a second are sent),
