@@ -7,6 +7,7 @@
 #include <csignal>
 #include <utility>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
 constexpr Duration kQuietWait = std::chrono::seconds(2);
+constexpr std::size_t kMostNamed = 8;  // peers in a message
 
 }  // namespace
 
@@ -221,11 +223,16 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, con
 
 Error Core::late(std::span<const PeerId> peers, Clock::time_point since) const {
   std::vector<std::string> missing;
+  std::size_t others = 0;
   for (const PeerId peer : peers) {
     const PeerCard& card = cards_[static_cast<std::size_t>(peer)];
-    if (card.state != PeerState::kUp)
+    if (card.state == PeerState::kUp) continue;
+    if (missing.size() == kMostNamed)
+      ++others;
+    else
       missing.push_back(card.reason.empty() ? card.name : fmt::format("{} ({})", card.name, card.reason));
   }
+  if (others > 0) missing.push_back(counted(others, "other"));
   const auto waited = std::chrono::round<std::chrono::duration<std::int64_t, std::deci>>(Clock::now() - since);
   const std::string how_long = waited.count() == 0 ? "waiting" : "waited " + format_duration(waited);
   return {Code::kDeadlineExceeded, fmt::format("{} for {}", how_long, join_words(missing)), {}};

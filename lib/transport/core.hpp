@@ -107,7 +107,7 @@ class Core final : public Endpoint, private Wire::Sink {
 
   // core_liveness.cpp: heartbeats and silent peers.
   void check_liveness();
-  bool holds_something(LinkId link);
+  bool is_awaited(LinkId link);
   Duration ping_interval() const;
   void send_ping(Link& link);
   bool is_silent(Link& link, Clock::time_point now) const;
@@ -188,6 +188,7 @@ class Core final : public Endpoint, private Wire::Sink {
   Timers<std::function<void()>> actions_;
   std::uint64_t next_request_ = 1;
   std::uint64_t attempts_ = 0;
+  std::size_t pauses_ = 0;  // before attempts of peers that are away
   std::size_t in_flight_ = 0;
   bool more_to_receive_ = false;
   bool is_closing_ = false;

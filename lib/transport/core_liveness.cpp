@@ -15,8 +15,8 @@ constexpr int kCallersSilence = 4;                               // intervals, u
 }  // namespace
 
 // Pings are sent on links that were silent for an interval. With thousands of links the interval is longer, except for
-// peers that hold a request of ours: an idle cluster costs next to nothing, and the silence of one that works is
-// noticed as soon in a cluster of any size.
+// peers that are awaited: an idle cluster costs next to nothing, and the silence of one that works is noticed as soon
+// in a cluster of any size. Callers ping us: one that is later than it says is pinged.
 Duration Core::ping_interval() const {
   return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
 }
@@ -33,10 +33,10 @@ void Core::check_liveness() {
     if (!link->greeted && !link->is_bad) continue;
     if (was_away && link->pinged) link->pinged = std::min(now, *link->pinged + away);
     if (is_silent(*link, now)) silent.push_back(id);
-    const Duration quiet =
-        is_accepted(id) ? std::max({kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval, interval})
-        : holds_something(id) ? options_.heartbeat_interval
-                              : interval;
+    const Duration quiet = is_accepted(id)
+                               ? std::max(kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval)
+                           : is_awaited(id) ? options_.heartbeat_interval
+                                            : interval;
     if (link->pinged || now - link->heard < quiet) continue;
     link->pinged = now;
     send_ping(*link);
@@ -45,9 +45,10 @@ void Core::check_liveness() {
   at(now + options_.heartbeat_interval, [this] { check_liveness(); });
 }
 
-bool Core::holds_something(LinkId id) {
+// True for a peer that holds a request of ours, or whose state matters as much.
+bool Core::is_awaited(LinkId id) {
   const Peer* peer = peer_of(id);
-  return peer != nullptr && peer->link == id && !peer->pending.empty();
+  return peer != nullptr && peer->link == id && (peer->options.is_awaited || !peer->pending.empty());
 }
 
 // A ping states when the next one comes at the latest; until well after that the other side needn't send its own.

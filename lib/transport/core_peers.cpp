@@ -10,6 +10,7 @@ namespace {
 
 constexpr Duration kLeastBackOff = std::chrono::milliseconds(10);
 constexpr Duration kMostBackOff = std::chrono::milliseconds(500);
+constexpr Duration kAttemptSpacing = std::chrono::microseconds(500);  // on average, where a thousand peers are away
 // Time for an attempt to connect and complete the handshake; a task that doesn't serve its socket yet may be slow.
 constexpr Duration kAttempt = std::chrono::seconds(12);
 
@@ -97,11 +98,15 @@ void Core::retry(Peer& peer, const std::string& reason) {
   peer.reason = reason;
   peer.refused.reset();
   publish(peer);
-  at(Clock::now() + peer.back_off, [this, id = peer.id, attempt = peer.attempt] {
+  ++pauses_;
+  const Duration most = std::max<Duration>(kMostBackOff, kAttemptSpacing * static_cast<std::int64_t>(pauses_));
+  const Duration pause = std::min(peer.back_off, most);
+  at(Clock::now() + pause, [this, id = peer.id, attempt = peer.attempt] {
+    --pauses_;
     Peer* again = find_peer(id);
     if (again != nullptr && again->attempt == attempt && again->link == LinkId::kNone) connect(*again);
   });
-  peer.back_off = std::min(2 * peer.back_off, kMostBackOff);
+  peer.back_off = std::min(2 * pause, most);
 }
 
 void Core::on_up(Peer& peer, Link& link) {

@@ -37,7 +37,7 @@ void Convener::watch() {
 
 transport::PeerId Convener::peer_of(const std::string& name) {
   const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
-  return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience});
+  return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience, .is_awaited = true});
 }
 
 bool Convener::may_be_member(const std::string& name) const {

@@ -2,12 +2,10 @@
 #include "zmq/greeting.hpp"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <string_view>
-#include <utility>
 
 #include "zmq/probe.hpp"
 
@@ -18,44 +16,47 @@ constexpr auto kFresh = std::chrono::seconds(1);
 constexpr std::string_view kOurs("\xFF\0\0\0\0\0\0\0\1\x7F\3\0", 12);  // its mechanism would be next
 constexpr std::size_t kMechanismAt = 12, kMechanismBytes = 20;
 
+/// A greeting is written, then read.
+short events_of(bool is_written) { return is_written ? POLLIN : POLLOUT; }
+
 }  // namespace
 
 Greetings::~Greetings() {
-  for (auto& [address, asked] : asked_)
-    if (asked.fd >= 0) close(asked.fd);
+  for (Asked* asked : open_) finish(*asked);
 }
 
 std::string Greetings::mechanism(const std::string& address) {
   const Clock::time_point now = Clock::now();
   drop_stale(now);
   Asked& asked = asked_[address];
-  if (asked.fd >= 0 || now - asked.since < kFresh || open_ == kMost) return asked.mechanism;
+  if (asked.fd >= 0 || now - asked.since < kFresh || open_.size() == kMost) return asked.mechanism;
   asked = {.mechanism = {}, .since = now, .fd = -1, .greeted = false, .heard = {}};
   int error = 0;
   asked.fd = start_connecting(address, error);
-  if (asked.fd >= 0) ++open_;
+  if (asked.fd >= 0) open_.push_back(&asked);
   return {};
 }
 
 void Greetings::drop_stale(Clock::time_point now) {
-  for (auto& [address, asked] : asked_)
-    if (asked.fd >= 0 && now - asked.since >= kFresh) finish(asked);
+  std::erase_if(open_, [now](Asked* asked) {
+    if (now - asked->since < kFresh) return false;
+    finish(*asked);
+    return true;
+  });
 }
 
 std::vector<pollfd> Greetings::fds() const {
   std::vector<pollfd> all;
-  if (open_ == 0) return all;
-  for (const auto& [address, asked] : asked_)
-    if (asked.fd >= 0) all.push_back({asked.fd, static_cast<short>(asked.greeted ? POLLIN : POLLOUT), 0});
+  for (const Asked* asked : open_) all.push_back({asked->fd, events_of(asked->greeted), 0});
   return all;
 }
 
 void Greetings::look() {
-  if (open_ == 0) return;
-  for (auto& [address, asked] : asked_) {
-    pollfd ready{asked.fd, static_cast<short>(asked.greeted ? POLLIN : POLLOUT), 0};
-    if (asked.fd >= 0 && poll(&ready, 1, 0) > 0) go_on(asked);
-  }
+  std::erase_if(open_, [](Asked* asked) {
+    pollfd ready{asked->fd, events_of(asked->greeted), 0};
+    if (poll(&ready, 1, 0) > 0) go_on(*asked);
+    return asked->fd < 0;
+  });
 }
 
 void Greetings::go_on(Asked& asked) {
@@ -72,11 +73,6 @@ void Greetings::go_on(Asked& asked) {
   asked.mechanism = asked.heard.substr(kMechanismAt);
   asked.mechanism = asked.mechanism.substr(0, asked.mechanism.find('\0'));
   finish(asked);
-}
-
-void Greetings::finish(Asked& asked) {
-  close(std::exchange(asked.fd, -1));
-  --open_;
 }
 
 }  // namespace tfd::transport

@@ -4,9 +4,11 @@
 // The security mechanism in the greeting of a listening ZeroMQ socket. libzmq reports a mismatch only if it reads the
 // other side's greeting before that closes, which is a race. Thread rule: lives on one thread; nothing here blocks.
 #include <poll.h>
+#include <unistd.h>
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
@@ -37,11 +39,11 @@ class Greetings {
     std::string heard;
   };
   void drop_stale(Clock::time_point now);
-  void go_on(Asked& asked);
-  void finish(Asked& asked);
+  static void go_on(Asked& asked);
+  static void finish(Asked& asked) { ::close(std::exchange(asked.fd, -1)); }
 
   std::unordered_map<std::string, Asked> asked_;
-  std::size_t open_ = 0;
+  std::vector<Asked*> open_;  // of those: being asked
 };
 
 }  // namespace tfd::transport

@@ -87,8 +87,7 @@ int start_connecting(const std::string& address, int& error) {
 }
 
 Probes::~Probes() {
-  for (auto& [address, known] : known_)
-    if (known.fd >= 0) close(known.fd);
+  for (const Known* known : open_) close(known->fd);
 }
 
 std::string Probes::why(const std::string& address) {
@@ -97,12 +96,12 @@ std::string Probes::why(const std::string& address) {
   const Clock::time_point now = Clock::now();
   if (known.fd >= 0 || now - known.since < kKept) return known.reason;
   known.reason = kUnknown;  // what was found before says nothing about now
-  if (open_ == kMost) return known.reason;
+  if (open_.size() == kMost) return known.reason;
   known.since = now;
   int error = 0;
   known.fd = start_connecting(address, error);
   if (known.fd >= 0)
-    ++open_;
+    open_.push_back(&known);
   else if (error != 0)
     known.reason = reason_of(error);
   return known.reason;
@@ -110,29 +109,21 @@ std::string Probes::why(const std::string& address) {
 
 std::vector<int> Probes::fds() const {
   std::vector<int> all;
-  if (open_ == 0) return all;
-  for (const auto& [address, known] : known_)
-    if (known.fd >= 0) all.push_back(known.fd);
+  for (const Known* known : open_) all.push_back(known->fd);
   return all;
 }
 
 void Probes::look() {
-  if (open_ == 0) return;
-  for (auto& [address, known] : known_) {
-    if (known.fd < 0) continue;
-    pollfd ready{known.fd, POLLOUT, 0};
-    if (poll(&ready, 1, 0) <= 0) continue;
+  std::erase_if(open_, [](Known* known) {
+    pollfd ready{known->fd, POLLOUT, 0};
+    if (poll(&ready, 1, 0) <= 0) return false;
     int error = 0;
     socklen_t size = sizeof error;
-    getsockopt(known.fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    finish(known, error);
-  }
-}
-
-void Probes::finish(Known& known, int error) {
-  close(std::exchange(known.fd, -1));
-  --open_;
-  known.reason = reason_of(error);
+    getsockopt(known->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    close(std::exchange(known->fd, -1));
+    known->reason = reason_of(error);
+    return true;
+  });
 }
 
 }  // namespace tfd::transport

@@ -42,10 +42,9 @@ class Probes {
     Clock::time_point since{};
     int fd = -1;  // while it is on its way
   };
-  void finish(Known& known, int error);
 
   std::unordered_map<std::string, Known> known_;
-  std::size_t open_ = 0;
+  std::vector<Known*> open_;  // of those: on their way
 };
 
 }  // namespace tfd::transport

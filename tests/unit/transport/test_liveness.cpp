@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <random>
+#include <set>
 
 #include "bed.hpp"
 #include "link.hpp"
@@ -136,6 +137,33 @@ TEST_CASE("liveness: a cut connection is silent, and whole again as if nothing h
   bed.network->cut("p0:1", false);
   CHECK(answers.wait(1)[0] == "held");
   CHECK(events.wait(3)[2].state == PeerState::kUp);
+}
+
+TEST_CASE("liveness: among thousands of peers those that are awaited are missed as soon as among few") {
+  constexpr int kOthers = 3000;
+  InprocBed bed;
+  auto server = bed.serve(echo, "ps:0", "p0:1");
+  std::vector<Responder> kept;
+  const auto keep = [&](const Caller&, const Message&, Responder responder) { kept.push_back(std::move(responder)); };
+  std::vector<std::unique_ptr<Endpoint>> tasks;
+  Events events;
+  auto client = bed.make(asking(events));
+  std::vector<PeerId> peers;
+  for (int i = 0; i < kOthers; ++i) peers.push_back(client->add_peer(fmt::format("idle:{}", i), "p0:1"));
+  const std::set<std::string> names{"awaited", "holds", "idle"};
+  for (const std::string& name : names) {
+    tasks.push_back(bed.serve(keep, name, name + ":1"));
+    peers.push_back(client->add_peer(name, name + ":1", {.patience = 60s, .is_awaited = name == "awaited"}));
+  }
+  REQUIRE(client->wait_up(peers, soon()).has_value());
+  client->request(peers[kOthers + 1], text_message("x"), Deadline::never(), [](const Result<Message>&) {});
+  for (const std::string& name : names) bed.network->cut(name + ":1", true);
+  std::set<std::string> silent;
+  for (std::size_t seen = peers.size(); silent.size() < 2;)
+    if (const PeerEvent event = events.wait(++seen)[seen - 1];
+        event.state == PeerState::kSilent && names.contains(event.name))
+      silent.insert(event.name);
+  CHECK(silent == std::set<std::string>{"awaited", "holds"});  // the third is noticed within 9 seconds
 }
 
 TEST_CASE("liveness: a process that was frozen itself loses nobody") {

@@ -59,6 +59,8 @@ struct PeerOptions {
   /// If true, a request's deadline counts from the last byte that moved on the peer's connection, not from the request:
   /// a large message, or one on a slow shared network, doesn't time out while it progresses.
   bool deadlines_wait_for_bytes = false;
+  /// If true, its silence is noticed as soon as if it held a request, however many peers there are.
+  bool is_awaited = false;
 };
 
 /// The reason of kLost if a connection has ended without a goodbye: so it does when a process dies.
@@ -142,9 +144,9 @@ struct EndpointOptions {
   std::function<void()> on_turned_away = {};
   /// Over shared memory nothing is encrypted: the connection on which both agreed to use it was.
   Transport transport = Transport::kAuto;
-  /// Interval of pings to a silent peer (longer with thousands of peers: at most about 300 pings a second are sent),
-  /// and time without an answer after which it counts as silent. Silence is counted from an unanswered ping, after
-  /// everything that has arrived was read, and not while this process itself didn't run.
+  /// Interval of pings to a silent peer (longer with thousands of peers that hold no request: they are sent at most
+  /// about 300 pings a second), and time without an answer after which it counts as silent. Silence is counted from an
+  /// unanswered ping, after everything that has arrived was read, and not while this process itself didn't run.
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
   Duration caller_timeout = std::chrono::seconds(30);
