@@ -114,6 +114,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void on_silent(LinkId id, Clock::time_point now);
   void on_answer(LinkId id);
   void on_heard(Peer& peer);
+  std::optional<Clock::time_point> seen_elsewhere(const Link& silent) const;
   void look_for(Peer& peer, Clock::time_point now);
   void on_second_greeting(Peer& peer, Link& link);
   void on_second_closed(Peer& peer, const std::string& reason);

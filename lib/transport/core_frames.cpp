@@ -206,6 +206,7 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
   if (frame.body.size() > 1024 || frame.header.incarnation == 0)
     return fail(Code::kInvalidArgument, "a greeting without a name or incarnation");
   link.greeted = true;
+  link.greeted_at = Clock::now();
   const Hello hello = decode_hello(as_text(frame.body));
   link.name = printable(hello.name);
   link.incarnation = frame.header.incarnation;

@@ -10,7 +10,14 @@ namespace {
 constexpr Duration kPingSpacing = std::chrono::milliseconds(3);  // on average, over all links
 constexpr Duration kSecondAttempt = std::chrono::seconds(12);    // as long as the first one may take
 constexpr Duration kUntilRead = std::chrono::milliseconds(5);    // to read arrived data, before silence is counted
+constexpr Duration kResumes = std::chrono::seconds(1);           // beyond TCP's wait
 constexpr int kCallersSilence = 4;                               // intervals, until a caller is pinged
+
+/// When a connection that was cut has gone on, if it does: TCP repeats what it has sent after as long again as it has
+/// waited for an answer. `seen`: when its process was heard of over another connection.
+Clock::time_point goes_on_by(const Link& silent, Clock::time_point seen) {
+  return seen + std::max<Duration>((seen - *silent.pinged) * 5 / 4, Duration::zero()) + kResumes;
+}
 
 }  // namespace
 
@@ -66,12 +73,21 @@ bool Core::is_silent(Link& link, Clock::time_point now) const {
 }
 
 void Core::on_silent(LinkId id, Clock::time_point now) {
-  if (is_accepted(id)) return on_closed(id, "silent");
   Link* link = find_link(id);
+  if (is_accepted(id)) {
+    const auto seen = link == nullptr ? std::nullopt : seen_elsewhere(*link);
+    if (!seen || now >= goes_on_by(*link, *seen)) on_closed(id, "silent");
+    return;
+  }
   Peer* peer = peer_of(id);
   if (link == nullptr || peer == nullptr || peer->link != id) return;
   const Duration most = options_.heartbeat_timeout + peer->options.patience;
   const Duration silent_for = now - *link->pinged + options_.heartbeat_interval;
+  const Link* second = find_link(peer->second);
+  if (second != nullptr && second->greeted) {
+    if (now >= goes_on_by(*link, peer->second_since)) on_lost(*peer, "the connection broke", false);
+    return;
+  }
   if (silent_for >= most) return on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(most)), false);
   if (peer->state == PeerState::kUp) {
     peer->state = PeerState::kSilent;
@@ -100,13 +116,20 @@ void Core::on_heard(Peer& peer) {
   tell(peer);
 }
 
+// When the process of this silent connection has come by another one since.
+std::optional<Clock::time_point> Core::seen_elsewhere(const Link& silent) const {
+  std::optional<Clock::time_point> seen;
+  for (const auto& [id, link] : links_)
+    if (is_accepted(id) && link->greeted && link->incarnation == silent.incarnation && link->greeted_at > silent.pinged)
+      seen = std::max(seen, std::optional(link->greeted_at));
+  return seen;
+}
+
 // A frozen process and a cut cable look alike, and a connection may be dead without either side knowing. A second one
-// tells: refused, the process has ended; greeted by another incarnation, it was replaced; greeted by the same one while
-// the first connection stays silent, that is dead.
+// tells: refused, the process has ended; greeted by another incarnation, it was replaced; greeted by the same one, the
+// cable is whole, and the first connection is dead unless it goes on soon.
 void Core::look_for(Peer& peer, Clock::time_point now) {
-  Link* second = find_link(peer.second);
-  if (second != nullptr && second->greeted && now - peer.second_since >= options_.heartbeat_interval)
-    return on_lost(peer, "the connection broke", false);
+  const Link* second = find_link(peer.second);
   if (second != nullptr && now - peer.second_since < kSecondAttempt) return;
   drop_second(peer);
   peer.second = begin_link(peer);

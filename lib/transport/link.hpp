@@ -83,6 +83,7 @@ class Link {
 
   // Kept by the protocol (core.cpp).
   bool greeted = false;
+  Clock::time_point greeted_at{};
   bool is_bad = false;  // broke the protocol: deaf to it from now on
   bool is_dirty = false;
   std::string name;

@@ -21,7 +21,7 @@ hosts() {
   tfd-serve -q --generate-key
 }
 member() { # I
-  env --default-signal=INT ip netns exec "$NS-$1" tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --workers 1:3 --cluster cluster.json \
+  env --default-signal=INT ip netns exec "$NS-$1" tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored ${WORKERS---workers 1:3} --cluster cluster.json \
     --task "worker:$1" --set train.steps=1000000 --set train.checkpoint.dir=ck </dev/null >"worker:$1.events" 2>"worker:$1.talk" 3>&- &
   PIDS[$1]=$!
   RUNS+=("$!")
@@ -48,6 +48,32 @@ talks() { # I TEXT
   talks 0 'generation [0-9]* goes on at step [0-9]*: worker:0, worker:1, worker:2; with worker:2 anew$'
   [ "$(grep -c '"event":"step"' worker:0.events)" -gt "$at" ]
   ends_with_undisturbed_bits
+}
+
+# The last steps of worker 0 are more than those that were on their way.
+goes_on_from() { # STEP
+  RUN=${PIDS[0]} until_event worker:0 ".event == \"step\" and .step >= $(($1 + 500))"
+}
+
+@test "partition: a cut that is shorter than --silence ends nothing, and nobody is lost" {
+  WORKERS=
+  hosts
+  members
+  local i
+  for i in 2 1; do
+    cut_off "$i"
+    talks 0 "worker:$i doesn't answer (no heartbeat for 3s): it is lost after 10s"
+    sleep 3 # six seconds in all: TCP goes on as long after it
+    plugged_in "$i"
+    goes_on_from "$(jq -s 'map(select(.event == "step") | .step) | max' worker:0.events)"
+  done
+  run ! grep -E 'is lost \(|goes on at step' worker:*.talk
+  kill -TERM "${PIDS[1]}"
+  for i in 0 1 2; do run_ends "${PIDS[$i]}" 75; done
+  local file
+  file=$(jq -r .latest ck/index.json)
+  undisturbed "$((10#$(tr -dc 0-9 <<<"$file")))"
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
 }
 
 @test "partition: a chief that nobody hears is done without, and takes no step with itself alone" {
