@@ -104,6 +104,8 @@ Result<EngineKind> parse_engine_kind(std::string_view name) {
   return fail(Code::kUsage, "'{}' moves no collectives: choose {}", printable(name), join_words(kEngines.names()));
 }
 
+std::string_view name_of(EngineKind kind) { return kEngines.name(kind); }
+
 std::string host_id() {
   std::array<char, 64> space{};
   const ssize_t size = ::readlink("/proc/self/ns/net", space.data(), space.size());

@@ -169,6 +169,10 @@ Result<TrainSummary> TrainLoop::run() {
       TFD_TRY(report_.server_lost(reason.error(), *loss, step_));
       return summarise("lost");
     }
+    if (const std::int64_t made = driver_.steps_made(); made > step_) {  // and not counted
+      report_.count({.step = made, .count = made - step_});
+      step_ = made;
+    }
     const Error error = explain(std::move(reason).error());
     if (has_begun_) TFD_TRY(report_.end({.reason = "error", .step = step_, .error = &error}));
     return fail(error);
@@ -243,9 +247,14 @@ Result<void> TrainLoop::begin() {
   return {};
 }
 
-// Evaluations of an earlier run count; it may have ended between a checkpoint and the evaluation due then.
+// Evaluations of an earlier run count; it may have ended between a checkpoint and the evaluation due then. So may a
+// group's chief have died before what was due at its last step, which whoever takes its place does.
 Result<void> TrainLoop::go_on_judging(bool goes_on) {
   saved_from_ = evaluated_from_ = first_step_;
+  if (adopted_ && options_.takes_over && role_.ends_with_others) {
+    saved_from_ = restored_ ? restored_->step : 0;
+    evaluated_from_ = std::max<std::int64_t>(first_step_ - 1, 0);
+  }
   if (!evaluates()) return {};
   if (goes_on && best_) best_->go_on(checkpoints_.run());
   if (goes_on) early_stopping_.resume(first_step_);

@@ -155,6 +155,11 @@ teardown() { run_teardown; }
   run_ends "$first" 65
   local i
   for i in 0 1 2; do grep -q 'the members differ in the number of steps: worker:[02] has .*, worker:1 has 7' "worker:$i.talk"; done
+  group_of 2
+  worker worker:1 "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --collectives tcp
+  run -65 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --cluster cluster.json --task worker:0
+  [[ $stderr == *'the members differ in --collectives: worker:0 has auto, worker:1 has tcp'* ]]
+  run_ends "$RUN" 65
 }
 
 @test "multi-worker: a checkpoint has XLA's threads, and workers that differ in them are named" {
@@ -192,17 +197,22 @@ teardown() { run_teardown; }
 
 @test "multi-worker: an error of one worker's data ends the step in all, with its text" {
   cp -r "$EXAMPLES/digits" digits
-  group_of 2
-  # The chief's copy is whole; worker:1's ends in a line that is none.
+  group_of 3
+  # The others' copy is whole; worker:1's ends in a line that is none.
   cp -r digits other
   sed -i '40s/.*/what is this/' other/digits-train.csv
   worker worker:1 digits/program.json --strategy multi-worker-mirrored --key-file none --data-root other
-  local other=$RUN
-  worker worker:0 digits/program.json --strategy multi-worker-mirrored --key-file none --data-root digits
-  run_ends "$RUN" 65
-  run_ends "$other" 65
-  grep -q 'worker:1: .*digits-train.csv' worker:0.talk
-  grep -q 'worker:1: .*digits-train.csv' worker:1.talk
+  PIDS=("$RUN")
+  local i
+  for i in 2 0; do
+    worker "worker:$i" digits/program.json --strategy multi-worker-mirrored --key-file none --data-root digits
+    PIDS+=("$RUN")
+  done
+  group_ends 65
+  for i in 0 1 2; do grep '^tfd-run: worker:1: .*digits-train.csv' "worker:$i.talk"; done | sort -u >lines
+  [ "$(wc -l <lines)" = 1 ]
+  run ! grep "worker:[0-9].*worker:[0-9]" lines
+  [ "$(last worker:0 .error.task)" = '"worker:1"' ]
 }
 
 @test "multi-worker: what it can't do is said before anything is done" {

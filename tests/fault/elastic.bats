@@ -160,6 +160,14 @@ saves_its_last_step() { # I
   [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
 }
 
+@test "elastic: what is due at the step after which the chief dies is made by the next one, and events name that step" {
+  run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --max-failures 9 --fault 'kill worker:0 at step 400' --fault 'kill worker:2 at step 550' --no-prefix \
+    -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none --set train.steps=601 --set train.checkpoint.dir=due \
+    --set train.checkpoint.every=200 --set train.checkpoint.keep=9 --set train.evaluate.every=200
+  [ "$(cd due && echo step-*)" = 'step-00000200.safetensors step-00000400.safetensors step-00000600.safetensors step-00000601.safetensors' ]
+  jq -es 'any(.[]; .event == "eval" and .step == 400) and any(.[]; .event == "worker" and .task == "worker:2" and .state == "lost" and .step == 550)' <<<"$output"
+}
+
 @test "elastic: tables whose rows are looked up have an undisturbed run's bits, too" {
   OF_ALL=("$EXAMPLES/recommender/program.json" --replicas 4 --set 'datasets.interactions[1]={"shuffle": {"buffer": 2000, "seed": 7}}')
   run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 1000' --fault 'kill worker:0 at step 2000' \

@@ -16,12 +16,10 @@ training() { # N ARGS…
 }
 
 @test "fault: a killed worker, or chief, ends all with its name, and the weights are in the end an undisturbed run's" {
-  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --strategy mirrored --replicas 4 \
-    --set train.steps=400 --set train.checkpoint.dir=undisturbed </dev/null
-  local victim other
+  local victim other steps
   for victim in 1 0; do
     group_of 3
-    training 3
+    training 3 --set train.steps=1000000
     RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
     kill -KILL "${PIDS[$victim]}"
     ends "${PIDS[$victim]}"
@@ -31,11 +29,16 @@ training() { # N ARGS…
       grep -q "^tfd-run: worker:$victim is lost (its connection has ended)" "worker:$other.talk"
     done
   done
+  steps=$(($(jq '.checkpoints[-1].step' ck/index.json) + 100))
   group_of 2
-  training 2
+  training 2 --set "train.steps=$steps"
   group_ends 0
   jq -es 'any(.[]; .event == "start" and .step > 0)' worker:0.events
-  [ "$(weights ck/step-00000400.safetensors)" = "$(weights undisturbed/step-00000400.safetensors)" ]
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --strategy mirrored --replicas 4 \
+    --set "train.steps=$steps" --set train.checkpoint.dir=undisturbed </dev/null
+  local file
+  file=step-$(printf %08d "$steps").safetensors
+  [ "$(weights "ck/$file")" = "$(weights "undisturbed/$file")" ]
 }
 
 # Adds 1 to the floats of a variable that nothing else has, wherever the process has them.
@@ -105,6 +108,11 @@ alter_memory() { # PID FLOATS-OF-THE-PATTERN
   kill -KILL "${PIDS[0]}"
 }
 
+# Steps were made, and none for a second.
+stands_still() { # EVENTS
+  grep -q '"event":"step"' "$1" && [ $(($(date +%s) - $(stat -c %Y "$1"))) -ge 2 ]
+}
+
 # Evaluations that take a second, after every 50 steps.
 long_evaluations() {
   jq '.datasets.test |= .[:1] + [{repeat: {count: 4000}}, {batch: {size: 64, drop_remainder: true}}]' "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/long-evaluations.json"
@@ -131,4 +139,50 @@ long_evaluations() {
   kill -TERM "${PIDS[0]}"
   run_ends "${PIDS[0]}" 75
   [ "$(last worker:0 .reason)" = '"interrupted"' ]
+}
+
+@test "fault: SIGTERM to a worker in an evaluation that takes hours: the others don't finish their parts first" {
+  jq '.datasets.test |= .[:1] + [{repeat: {}}, {batch: {size: 64}}] | .train.evaluate.steps = 100000000' "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/hours.json"
+  local asked args=("$EXAMPLES/digits/hours.json" "${SEEDED[@]}" --replicas 3 --set train.evaluate.every=50 --set train.log_every=50)
+  for asked in 0 2; do
+    group_of 3
+    start_group 3 "${args[@]}" --set train.checkpoint.dir="ck-$asked"
+    RUN=${PIDS[0]} until_event worker:0 '.event == "step" and .step == 50'
+    kill -TERM "${PIDS[$asked]}"
+    group_ends 75
+    [ "$(last worker:0 .reason)" = '"interrupted"' ]
+    [ -f "ck-$asked/step-00000050.safetensors" ]
+  done
+  group_of 3
+  start_group 3 "${args[@]}" --workers 1:3 --set train.checkpoint.dir=ck
+  RUN=${PIDS[0]} until_event worker:0 '.event == "step" and .step == 50'
+  kill -TERM "${PIDS[1]}"
+  run_ends "${PIDS[1]}" 0
+  RUN=${PIDS[0]} until_talk worker:0 'goes on at step 50: worker:0, worker:2; worker:1 has left$'
+  kill -TERM "${PIDS[0]}" "${PIDS[2]}"
+  run_ends "${PIDS[0]}" 75
+  run_ends "${PIDS[2]}" 75
+  [ -f ck/step-00000050.safetensors ]
+}
+
+@test "fault: SIGTERM to a worker while another one waits for its data: all save the step that they have made" {
+  jq '.datasets.train[0] = {command: {format: "csv", fields: .datasets.train[0].csv.fields,
+      argv: ["sh", "-c", "cat digits-train.csv; ${STALLED:+sleep 1000}; exec cat digits-train.csv"]}}' \
+    "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/stalled.json"
+  local asked
+  for asked in 0 2; do
+    group_of 3
+    PIDS=()
+    local i
+    for i in 2 1 0; do
+      STALLED=$([ "$i" != 1 ] || echo yes) worker "worker:$i" "$EXAMPLES/digits/stalled.json" --set 'datasets.train[1]={"shuffle": {"buffer": 20, "seed": 7}}' \
+        --strategy multi-worker-mirrored --key-file none --set train.log_every=1 --set train.checkpoint.dir="ck-$asked"
+      PIDS[i]=$RUN
+    done
+    until_true stands_still worker:0.events
+    kill -TERM "${PIDS[$asked]}"
+    group_ends 75
+    [ "$(last worker:0 .reason)" = '"interrupted"' ]
+    [ -f "ck-$asked/step-$(printf %08d "$(last worker:0 .step)").safetensors" ]
+  done
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "group_messages.hpp"
 #include "packed.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/tensor/tree_sum.hpp"
@@ -110,9 +111,7 @@ std::optional<Error> Notices::launch_difference(const collective::Members& membe
 std::optional<Error> Notices::first_error(const collective::Members& members) const {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].error) continue;
-    Error error = *all[i].error;
-    if (error.task.empty()) error.message = fmt::format("{}: {}", members.all[i].name, error.message);
-    return error;
+    return named(*all[i].error, members.all[i].name);
   }
   return std::nullopt;
 }

@@ -32,7 +32,10 @@ Result<void> GroupMember::join() {
     status.doing = fmt::format("step {}", step_now());
     status_.describe(status);
   };
+  // Elements that it waits for aren't needed any more, where all stop with one that does.
+  if (options_.group.least == 0) with.on_stop_asked = [this] { trainer_.stop_data(); };
   group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
+  formed_ = group_.get();
   return {};
 }
 
@@ -364,10 +367,12 @@ Result<std::vector<step::Metric>> GroupMember::gather_metrics() {
   return out;
 }
 
-// A member that is interrupted, or fails, says so in place of its metrics, so that the others don't wait for it.
+// A member that is interrupted, or fails, says so in place of its metrics, so that the others don't wait for it; nor do
+// they make the rest of their parts once it has asked them.
 Result<std::vector<step::Metric>> GroupMember::evaluate() {
+  if (is_interrupted()) group_->ask_stop();
   auto own = trainer_.evaluate(
-      nullptr, [this] { return is_interrupted() || group_->find_lost(); },
+      nullptr, [this] { return is_interrupted() || group_->is_stop_asked() || group_->find_lost(); },
       part_of_evaluation(group_->communicator(), static_cast<std::uint64_t>(trainer_.step())));
   const std::string state = own ? "" : own.error().code == Code::kCancelled ? "cancelled" : own.error().message;
   const auto states = TFD_TRY(exchange_->gather("evaluation", round_++, state));
@@ -450,6 +455,7 @@ void GroupMember::interrupted() {
   if (!is_interrupted()) return;
   interruption_.request_stop();
   trainer_.stop_data();
+  if (task::Group* const group = formed_) group->ask_stop();
 }
 
 void GroupMember::fail_all(const Error& error) {

@@ -131,11 +131,11 @@ class GroupRunner final : public Runner {
                                         std::vector<std::pair<std::string, std::string>> agreement) const {
     agreement.insert(
         agreement.begin(),
-        {{"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
+        {{"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
+         {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
          {"--batch", options_.follows_members ? "per-replica" : "global"},
          {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
-         {"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
-         {"--collectives", std::to_string(static_cast<int>(options.collectives.kind))},
+         {"--collectives", std::string(collective::name_of(options.collectives.kind))},
          {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
     agreement.emplace_back("the program", digest_of(program));  // last: it differs in whatever has a name, too
     GroupTrainingOptions with;

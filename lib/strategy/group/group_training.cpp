@@ -35,6 +35,7 @@ class ChiefDriver final : public train::StepDriver {
     give_up(made.error());
     return train::AdvanceResult{.step = member_.trainer().step()};
   }
+  std::int64_t steps_made() const override { return member_.trainer().is_open() ? member_.trainer().step() : 0; }
   void wake() override { member_.interrupted(); }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override {
     for (;;) {
@@ -237,6 +238,7 @@ void ChiefDriver::describe(JsonLine& start) const {
 Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control) {
   const auto result = [&] { return train::AdvanceResult{.step = member_.trainer().step()}; };
   while (member_.trainer().step() < control.until() && control.ask() == train::LoopRequest::kContinue) {
+    if (!news_.empty()) TFD_TRY(flush(control));
     TFD_TRY(tell_news(control));
     if (member_.has_newcomers()) {
       TFD_TRY(flush(control));

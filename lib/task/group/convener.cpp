@@ -40,6 +40,14 @@ transport::PeerId Convener::peer_of(const std::string& name) {
   return endpoint_->add_peer(name, directory_.address_of(name), {.patience = patience, .is_awaited = true});
 }
 
+void Convener::tell(const transport::Message& message) {
+  const MutexLock lock(mutex_);
+  for (const std::string& name : roster_.generation().members)
+    if (name != own_name())
+      endpoint_->request(peer_of(name), message, Deadline::after(options_.silence),
+                         [](const Result<transport::Message>&) {});
+}
+
 bool Convener::may_be_member(const std::string& name) const {
   const MutexLock lock(mutex_);
   return !roster_.has_generation() || roster_.is_member(name);

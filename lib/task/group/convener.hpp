@@ -46,6 +46,9 @@ class Convener {
   transport::PeerId peer_of(const std::string& name);
   bool is_up(const std::string& name) { return endpoint_->state(peer_of(name)) == transport::PeerState::kUp; }
 
+  /// Sends this to all other members of the generation, and doesn't wait for answers. For any thread.
+  void tell(const transport::Message& message);
+
   /// A request of a meeting.
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   void caller_gone(const transport::Caller& caller);

@@ -2,7 +2,9 @@
 #include "tfd/task/group.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
+#include <utility>
 
 #include "convener.hpp"
 #include "group_keys.hpp"
@@ -56,6 +58,16 @@ class GroupImpl final : public Group {
     if (communicator_) communicator_->leave();
   }
   Result<void> regroup(Deadline deadline) override { return begin_generation(deadline); }
+  void ask_stop() override {
+    transport::Message message;
+    {
+      const MutexLock lock(mutex_);
+      if (generation_ == 0 || std::exchange(stop_told_, generation_) == generation_) return;
+      message = encode_names(Kind::kAskStop, {secret_}, generation_);
+    }
+    convener_.tell(message);
+  }
+  bool is_stop_asked() const override { return is_stop_asked_; }
   bool has_newcomers() const override { return convener_.has_newcomers(); }
   // An interruption of the wait is the caller's affair: it ends what it does next.
   std::shared_ptr<function::HostExchange> host_exchange() override {
@@ -103,6 +115,8 @@ class GroupImpl final : public Group {
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
+      case Kind::kAskStop:
+        return responder.reply(stop_asked(request));
       case Kind::kMeet:
         return convener_.handle(caller, request, std::move(responder));
       case Kind::kCoordinate:
@@ -112,6 +126,19 @@ class GroupImpl final : public Group {
                                     "{} makes steps with its group (multi-worker-mirrored) and takes no other work",
                                     own_name()));
     }
+  }
+
+  /// Only members know the generation's secret.
+  Result<transport::Message> stop_asked(const transport::Message& request) {
+    const auto told = TFD_TRY(decode_names(request));
+    {
+      const MutexLock lock(mutex_);
+      if (request.epoch != generation_ || told.size() != 1 || told.front() != secret_)
+        return fail(Code::kFailedPrecondition, "{} is in another generation", own_name());
+      is_stop_asked_ = true;
+    }
+    if (options_.on_stop_asked) options_.on_stop_asked();
+    return encode_empty(Kind::kAskStop);
   }
 
   void peer_changed(const transport::PeerEvent& event) {
@@ -162,6 +189,12 @@ class GroupImpl final : public Group {
         return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
                     convener_.first(), met.members.size(), options_.members.size());
       TFD_TRY(adopt(met));
+      {
+        const MutexLock lock(mutex_);
+        generation_ = met.generation;
+        secret_.assign(reinterpret_cast<const char*>(met.secret.data()), met.secret.size());
+        is_stop_asked_ = false;
+      }
       const auto rank = std::ranges::find(met.members, own_name(), &collective::Member::name) - met.members.begin();
       auto communicator =
           collective::connect({.generation = met.generation,
@@ -228,6 +261,10 @@ class GroupImpl final : public Group {
   std::optional<Error> lost_ TFD_GUARDED_BY(mutex_);
   std::optional<Error> gone_ TFD_GUARDED_BY(mutex_);  // the first member that was lost, its process's end included
   bool has_left_ TFD_GUARDED_BY(mutex_) = false;
+  std::uint64_t generation_ TFD_GUARDED_BY(mutex_) = 0;
+  std::string secret_ TFD_GUARDED_BY(mutex_);           // of this generation
+  std::uint64_t stop_told_ TFD_GUARDED_BY(mutex_) = 0;  // the generation whose members were told
+  std::atomic<bool> is_stop_asked_ = false;             // written under the lock
 
   GroupKeys keys_;
   std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the others

@@ -45,6 +45,7 @@ enum class Kind : std::uint16_t {
   kDue = 23,           // variables (none: all); answered with those that share norms
   kMakeDue = 24,       // makes due updates, with the norms to clip by
   kMeet = 25,          // to the chief of a group: joins; answered when all have (group/meeting.hpp)
+  kAskStop = 26,       // to a member of a group, by another one that was interrupted; the epoch is the generation
 };                     // 30 to 35: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;

@@ -29,6 +29,7 @@ namespace tfd::collective {
 enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp, kMpi };
 /// "auto", "shm", "tcp", "mpi". kUsage names the choices.
 Result<EngineKind> parse_engine_kind(std::string_view name);
+std::string_view name_of(EngineKind kind);
 
 /// MPI, as a library that users build with its compiler: share/mpi/tfd-mpi.c, which is installed. MPI is started by the
 /// first connect() with it, and ended when this is no longer referred to, if a communicator has left in order.

@@ -47,6 +47,7 @@ struct GroupOptions {
   std::function<void(const std::string& line)> say = {};  // whom a wait is for
   std::function<void(TaskStatus&)> describe = {};         // adds to this member's status; thread-safe
   std::stop_token interruption = {};                      // ends waits
+  std::function<void()> on_stop_asked = {};  // another member says ask_stop(); called on the endpoint's I/O thread
 };
 
 /// A generation is what the members of a group are from one meeting to the next. With GroupOptions::least, members that
@@ -74,6 +75,11 @@ class Group {
   /// to come. Ends the communicator, and makes that of the next generation. Errors of form(), kDeadlineExceeded among
   /// them: too few are left.
   virtual Result<void> regroup(Deadline deadline) = 0;
+  /// Tells the other members that this one was interrupted, so that they don't keep it waiting with what takes long,
+  /// and meet it in a collective soon. Doesn't wait. For any thread.
+  virtual void ask_stop() = 0;
+  /// True if a member of this generation has said ask_stop(). Cheap; for any thread.
+  virtual bool is_stop_asked() const = 0;
   /// True on the first member if others want to come. Cheap.
   virtual bool has_newcomers() const = 0;
   /// Keys and values that the members share, for the clients of their devices: the first member has them, for as long

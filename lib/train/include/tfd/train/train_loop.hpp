@@ -126,6 +126,9 @@ class StepDriver {
   /// Makes steps until StepControl::until(), the end of the data, or a request of ask(), without returning in between:
   /// the steps counted by then are exactly those in the variables.
   virtual Result<AdvanceResult> advance(StepControl& control) = 0;
+  /// The step that the variables are of where advance() has failed: steps may be made that aren't counted. 0: no other
+  /// one than was counted.
+  virtual std::int64_t steps_made() const { return 0; }
   /// Called by any thread, even before begin(): ask() may have changed; waits for others, and an evaluation, must end
   /// if the training is interrupted.
   virtual void wake() = 0;
