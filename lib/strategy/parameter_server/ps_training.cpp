@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/strategy/ps_training.hpp"
 
+#include <algorithm>
+
 #include "ps_session.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/strategy/evaluator.hpp"
@@ -14,7 +16,11 @@ namespace {
 constexpr Duration kChiefLook = std::chrono::seconds(1);
 constexpr Duration kTurnTalk = std::chrono::seconds(5);
 constexpr Duration kEndTogether = std::chrono::milliseconds(200);  // for the others' last steps, before a checkpoint
-constexpr Duration kTurnLook = std::chrono::milliseconds(100);     // poll interval while others make the last steps
+// Poll interval while others make the last steps, of which a worker hears at once: the chief's, whose training may be
+// at a checkpoint, and the others', so that all of them together ask as often whatever their number is.
+constexpr Duration kTurnLook = std::chrono::milliseconds(100);
+constexpr Duration kLookOfEach = std::chrono::milliseconds(1);
+constexpr Duration kMostLook = std::chrono::seconds(2);
 
 /// Steps of one worker, each on the current variables.
 class PsDriver final : public train::StepDriver {
@@ -51,12 +57,13 @@ class PsDriver final : public train::StepDriver {
     const train::Trace::Span span(options_.train.trace.get(), "data and compute", 0, step_);
     return runner_->step(train_.function, variables, step_, most);
   }
+  Duration turn_look() const;
   Result<std::optional<std::int64_t>> take_turn();
   void leave_turns() {
     if (turns_) turns_->leave(session_.servers());
     turns_.reset();  // once: settle() may be followed by end()
   }
-  Result<std::optional<std::vector<step::Metric>>> one_step(const step::VariableValues& variables);
+  Result<std::optional<std::vector<step::Metric>>> one_step(std::optional<step::VariableValues>& variables);
 
   const PsProgram& program_;
   const program::TrainDef& train_;
@@ -139,7 +146,7 @@ Result<step::VariableValues> PsDriver::read_variables(const std::string& functio
 }
 
 Result<train::AdvanceResult> PsDriver::advance(train::StepControl& control) {
-  auto variables = TFD_TRY(read_variables(train_.function));
+  std::optional variables = TFD_TRY(read_variables(train_.function));  // none: they are to be read again
   for (;;) {
     if (chief_look_.expired()) {
       TFD_TRY(session_.check_chief());
@@ -160,17 +167,29 @@ Result<train::AdvanceResult> PsDriver::advance(train::StepControl& control) {
       runner_->begin_data(session_.data_order());
       turns_ = session_.split_provider();
     }
+    variables.reset();
+    if (metrics && !*metrics) {  // there was nothing to do, perhaps for long: the model isn't needed
+      step_ = TFD_TRY(session_.read_global_step());
+      stopped_ = session_.stopped();
+      continue;
+    }
     auto now = read_variables(train_.function);
-    if (metrics && *metrics) TFD_TRY(control.count({.step = step_, .metrics = *std::move(*metrics)}));
+    if (metrics) TFD_TRY(control.count({.step = step_, .metrics = *std::move(*metrics)}));
     variables = TFD_TRY(std::move(now));
   }
+}
+
+Duration PsDriver::turn_look() const {
+  if (strategy_.is_chief()) return kTurnLook;
+  return std::clamp<Duration>(kLookOfEach * static_cast<std::int64_t>(strategy_.clients().size()), kTurnLook,
+                              kMostLook);
 }
 
 /// Returns the next step and moves the data to its elements. nullopt: others make the last steps.
 Result<std::optional<std::int64_t>> PsDriver::take_turn() {
   if (turns_->is_over()) return fail(Code::kOutOfRange, "end of the data that the workers share");
   const auto stop = session_.interruption().get_token();
-  const auto turn = TFD_TRY(turns_->next(session_.servers(), Deadline::after(kTurnLook), stop));
+  const auto turn = TFD_TRY(turns_->next(session_.servers(), Deadline::after(turn_look()), stop));
   if (turn) {
     turn_talk_.reset();
     TFD_TRY(runner_->go_to(train_.function, *turn));
@@ -185,12 +204,15 @@ Result<std::optional<std::int64_t>> PsDriver::take_turn() {
 }
 
 // nullopt: there is nothing to do at present.
-Result<std::optional<std::vector<step::Metric>>> PsDriver::one_step(const step::VariableValues& variables) {
+Result<std::optional<std::vector<step::Metric>>> PsDriver::one_step(std::optional<step::VariableValues>& variables) {
+  const auto asked = Clock::now();
   const auto turn = turns_ ? TFD_TRY(take_turn()) : std::nullopt;
   if (turns_ && !turn) return std::nullopt;
+  if (Clock::now() - asked > kTurnLook) variables.reset();
+  if (!variables) variables = TFD_TRY(read_variables(train_.function));
   const std::int64_t elements = train_.replicas == program::Replicas::kSplit ? 0 : options_.train.epoch_elements;
   const int most = elements == 0 ? 0 : train::elements_of_step(turn.value_or(step_), elements, replicas_);
-  auto outcome = compute(variables, most);
+  auto outcome = compute(*variables, most);
   if (!outcome && turn && outcome.error().code == Code::kOutOfRange) {
     turns_->end_at(*turn);
     return std::nullopt;

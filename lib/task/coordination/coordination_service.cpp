@@ -27,7 +27,7 @@ void CoordinationService::handle(const transport::Caller& caller, const transpor
     if (put->key == kStandingKey) standing_put_ = Clock::now();
   const Ticket ticket = next_ticket_++;
   const auto until = Clock::now() + std::chrono::milliseconds(std::min(decoded->wait_ms, kLongestWaitMs));
-  unanswered_.emplace(ticket, Waiting{caller.connection, std::move(responder), &state, until});
+  unanswered_.emplace(ticket, Waiting{std::move(responder), &state, until});
   ends_.emplace(until, ticket);
   reply(state.apply(caller.connection, ticket, *decoded));
   wake_for_next();
@@ -89,13 +89,13 @@ void CoordinationService::claim(const transport::Caller& caller, Claim claim, st
 }
 
 void CoordinationService::caller_gone(const transport::Caller& caller) {
-  for (auto one = unanswered_.begin(); one != unanswered_.end();) {
-    const auto this_one = one++;
-    if (this_one->second.connection == caller.connection) forget(this_one);
+  for (CoordinationState* state : {&process_, &run_}) {
+    for (const Ticket ticket : state->waiting_of(caller.connection)) forget(unanswered_.find(ticket));
+    reply(state->connection_gone(caller.connection));
   }
-  reply(process_.connection_gone(caller.connection));
-  reply(run_.connection_gone(caller.connection));
 }
+
+void CoordinationService::updated() { reply(run_.updated()); }
 
 void CoordinationService::run_is(std::uint64_t epoch) {
   if (epoch == epoch_) return;

@@ -31,6 +31,8 @@ class CoordinationService {
   /// Connection of the cluster's holder.
   std::optional<std::uint64_t> holder() const { return epochs_.holder(); }
   void caller_gone(const transport::Caller& caller);
+  /// Answers clients that wait for numbers, if this task's latest update leaves them something to do.
+  void updated();
   /// Sets the epoch of the task's run; if it is another one, the former's scope ends.
   void run_is(std::uint64_t epoch);
   /// Value of kStandingKey; empty if it was never put.
@@ -42,7 +44,6 @@ class CoordinationService {
   using Ticket = CoordinationState::Ticket;
   /// A pending request.
   struct Waiting {
-    std::uint64_t connection = 0;
     transport::Responder responder;
     CoordinationState* state = nullptr;
     Clock::time_point until{};

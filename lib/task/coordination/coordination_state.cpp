@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "tfd/base/environment.hpp"
 #include "tfd/base/text.hpp"
@@ -43,10 +44,10 @@ CoordinationState::Replies CoordinationState::apply(Connection connection, Ticke
   Replies replies;
   auto decision = decide(connection, request, replies);
   if (decision && !*decision) {  // there is nothing newer
-    const Subject subject = subject_of(request);
-    const auto waits = request.wait_ms > 0 ? wait(connection, ticket, subject) : Result<void>();
+    const Waiting waiting = waiting_for(connection, request);
+    const auto waits = request.wait_ms > 0 ? wait(ticket, waiting) : Result<void>();
     if (request.wait_ms > 0 && waits) return replies;
-    decision = waits ? Decision(stand(subject)) : fail(waits.error());
+    decision = waits ? Decision(stand(waiting.subject, waiting.after)) : fail(waits.error());
   }
   if (decision)
     replies.push_back({ticket, std::move(**decision)});
@@ -55,14 +56,17 @@ CoordinationState::Replies CoordinationState::apply(Connection connection, Ticke
   return replies;
 }
 
-CoordinationState::Subject CoordinationState::subject_of(const CoordinationRequest& request) {
+CoordinationState::Waiting CoordinationState::waiting_for(Connection connection, const CoordinationRequest& request) {
   return std::visit(
-      [](const auto& what) -> Subject {
+      [connection](const auto& what) -> Waiting {
         using What = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<What, GetKey>) return {SubjectKind::kKey, what.key};
-        if constexpr (std::is_same_v<What, UseBarrier>) return {SubjectKind::kBarrier, what.barrier};
-        if constexpr (std::is_same_v<What, ReadGroup>) return {SubjectKind::kGroup, what.group};
-        if constexpr (std::is_same_v<What, TakeNumbers>) return {SubjectKind::kNumbers, what.queue};
+        if constexpr (std::is_same_v<What, GetKey>) return {connection, {SubjectKind::kKey, what.key}, what.after, {}};
+        if constexpr (std::is_same_v<What, UseBarrier>)
+          return {connection, {SubjectKind::kBarrier, what.barrier}, what.after, {}};
+        if constexpr (std::is_same_v<What, ReadGroup>)
+          return {connection, {SubjectKind::kGroup, what.group}, what.after, {}};
+        if constexpr (std::is_same_v<What, TakeNumbers>)
+          return {connection, {SubjectKind::kNumbers, what.queue}, {}, what};
         return {};
       },
       request.what);
@@ -72,7 +76,7 @@ template <class State>
 CoordinationState::Decision CoordinationState::look(const Subject& subject,
                                                     const std::optional<std::uint64_t>& after) const {
   TFD_TRY(check_name(subject.second));
-  auto now = stand(subject);
+  auto now = stand(subject, after);
   if (after && std::get<State>(now).version <= *after) return std::nullopt;
   return now;
 }
@@ -157,9 +161,9 @@ CoordinationState::Decision CoordinationState::join(Connection connection, const
   const auto group = groups_.find(join.group);
   const bool is_known = group != groups_.end() && group->second.members.contains(join.member);
   if (!is_known) TFD_TRY(count_name());
-  const auto found = is_known ? group->second.members.at(join.member) : Member{MemberState::kLeft, 0};
+  const auto found = is_known ? group->second.members.at(join.member) : Member();
   if (found.state != MemberState::kHere || found.connection != connection)
-    change_member(join.group, join.member, {MemberState::kHere, connection}, replies);
+    change_member(join.group, join.member, MemberState::kHere, connection, replies);
   return GroupState{groups_[join.group].version, {}};
 }
 
@@ -174,16 +178,33 @@ CoordinationState::Decision CoordinationState::leave(Connection connection, cons
     return fail(Code::kFailedPrecondition, "'{}' is somebody else in '{}' by now", printable(leave.member),
                 printable(leave.group));
   if (member.state != MemberState::kLeft)
-    change_member(leave.group, leave.member, {MemberState::kLeft, connection}, replies);
+    change_member(leave.group, leave.member, MemberState::kLeft, connection, replies);
   return GroupState{group->second.version, {}};
 }
 
-void CoordinationState::change_member(const std::string& group, const std::string& member, Member to,
-                                      Replies& replies) {
+void CoordinationState::change_member(const std::string& group, const std::string& member, MemberState to,
+                                      Connection connection, Replies& replies) {
   Group& its = groups_[group];
-  its.members[member] = to;
+  Member& changed_one = its.members[member];
+  if (changed_one.state == MemberState::kHere) members_of_.remove(changed_one.connection, {group, member});
+  if (to == MemberState::kHere) members_of_.add(connection, {group, member});
+  its.changes.erase(changed_one.version);
   its.version = ++revision_;
+  its.changes.emplace(its.version, member);
+  changed_one = {to, connection, its.version};
   changed({SubjectKind::kGroup, group}, replies);
+}
+
+void CoordinationState::arrive(const std::string& name, Barrier& barrier, const std::string& participant,
+                               Connection connection) {
+  withdraw(name, barrier, participant);
+  barrier.arrived.emplace(participant, connection);
+  arrivals_of_.add(connection, {name, participant});
+}
+
+void CoordinationState::withdraw(const std::string& name, Barrier& barrier, const std::string& participant) {
+  const auto arrival = barrier.arrived.extract(participant);
+  if (!arrival.empty()) arrivals_of_.remove(arrival.mapped(), {name, participant});
 }
 
 CoordinationState::Decision CoordinationState::use(Connection connection, const UseBarrier& use, Replies& replies) {
@@ -207,7 +228,7 @@ CoordinationState::Decision CoordinationState::use(Connection connection, const 
     return fail(Code::kFailedPrecondition, "the barrier '{}' was passed {} times, not {}", printable(use.barrier),
                 barrier.rounds, use.after);
   if (use.act == BarrierAct::kWithdraw) {
-    barrier.arrived.erase(use.participant);
+    withdraw(use.barrier, barrier, use.participant);
     return stand(subject);
   }
   if (barrier.participants != participants) {
@@ -220,10 +241,11 @@ CoordinationState::Decision CoordinationState::use(Connection connection, const 
     names_ = names_ - barrier.participants.size() + participants.size();
     barrier.participants = participants;
   }
-  barrier.arrived[use.participant] = connection;
+  arrive(use.barrier, barrier, use.participant, connection);
   if (barrier.arrived.size() < barrier.participants.size()) return std::nullopt;
   ++barrier.rounds;
-  barrier.arrived.clear();
+  for (const auto& [participant, its] : std::exchange(barrier.arrived, {}))
+    arrivals_of_.remove(its, {use.barrier, participant});
   ++revision_;
   changed(subject, replies);
   return BarrierState{barrier.rounds, {}};
@@ -237,15 +259,16 @@ CoordinationState::Decision CoordinationState::take(Connection connection, const
                 kMostNumbers);
   if (!queues_.contains(take.queue)) TFD_TRY(count_name());
   StepLeases& queue = queues_[take.queue];
+  queues_of_.add(connection, take.queue);
   const auto taken = queue.take(connection, take, is_applied_);
-  if (queue.has_news()) changed({SubjectKind::kNumbers, take.queue}, replies);
+  serve(take.queue, replies);
   if (taken.count == 0 && !taken.is_over && take.most > 0) return std::nullopt;
   return taken;
 }
 
-CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
+CoordinationAnswer CoordinationState::stand(const Subject& subject, const std::optional<Version>& after) const {
   const auto& [kind, name] = subject;
-  if (kind == SubjectKind::kNumbers) {  // waiting clients ask again
+  if (kind == SubjectKind::kNumbers) {  // of a client that has found none
     const auto found = queues_.find(name);
     return NumbersState{.held_by = found == queues_.end() ? std::vector<std::string>() : found->second.holders()};
   }
@@ -254,12 +277,8 @@ CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
     return found == keys_.end() ? KeyState() : found->second;
   }
   if (kind == SubjectKind::kGroup) {
-    GroupState out;
     const auto found = groups_.find(name);
-    if (found == groups_.end()) return out;
-    out.version = found->second.version;
-    for (const auto& [member, its] : found->second.members) out.members.push_back({member, its.state});
-    return out;
+    return found == groups_.end() ? GroupState() : stand(found->second, after);
   }
   BarrierState out;
   const auto found = barriers_.find(name);
@@ -270,20 +289,29 @@ CoordinationAnswer CoordinationState::stand(const Subject& subject) const {
   return out;
 }
 
-Result<void> CoordinationState::wait(Connection connection, Ticket ticket, Subject subject) {
+GroupState CoordinationState::stand(const Group& group, const std::optional<Version>& after) const {
+  GroupState out{group.version, {}};
+  if (after)
+    for (auto change = group.changes.upper_bound(*after); change != group.changes.end(); ++change)
+      out.members.push_back({change->second, group.members.at(change->second).state});
+  else
+    for (const auto& [member, its] : group.members) out.members.push_back({member, its.state});
+  return out;
+}
+
+Result<void> CoordinationState::wait(Ticket ticket, Waiting waiting) {
   if (waiting_.size() >= kMostWaiting) return fail(too_many("waiting requests", kMostWaiting));
-  std::size_t& own = waiting_of_[connection];
-  if (own >= kMostWaitingOfOne) return fail(too_many("waiting requests of one task", kMostWaitingOfOne));
-  ++own;
-  waiters_[subject].insert(ticket);
-  waiting_.emplace(ticket, Waiting{connection, std::move(subject)});
+  if (waits_of_.count(waiting.connection) >= kMostWaitingOfOne)
+    return fail(too_many("waiting requests of one task", kMostWaitingOfOne));
+  waits_of_.add(waiting.connection, ticket);
+  waiters_[waiting.subject].insert(ticket);
+  waiting_.emplace(ticket, std::move(waiting));
   return {};
 }
 
 void CoordinationState::forget(Ticket ticket) {
   const auto waiting = waiting_.extract(ticket);
-  const auto own = waiting_of_.find(waiting.mapped().connection);
-  if (--own->second == 0) waiting_of_.erase(own);
+  waits_of_.remove(waiting.mapped().connection, ticket);
   const auto waiters = waiters_.find(waiting.mapped().subject);
   waiters->second.erase(ticket);
   if (waiters->second.empty()) waiters_.erase(waiters);
@@ -293,37 +321,57 @@ void CoordinationState::forget(Ticket ticket) {
 void CoordinationState::changed(const Subject& subject, Replies& replies) {
   const auto found = waiters_.find(subject);
   if (found == waiters_.end()) return;
-  auto now = stand(subject);
-  if (auto* barrier = std::get_if<BarrierState>(&now)) barrier->missing.clear();
   for (const Ticket ticket : std::set<Ticket>(found->second)) {
-    replies.push_back({ticket, now});
+    auto now = stand(subject, waiting_.at(ticket).after);
+    if (auto* barrier = std::get_if<BarrierState>(&now)) barrier->missing.clear();
+    replies.push_back({ticket, std::move(now)});
     forget(ticket);
   }
+}
+
+/// Gives those who wait for numbers, in their order, what there is by now.
+void CoordinationState::serve(const std::string& queue, Replies& replies) {
+  const Subject subject{SubjectKind::kNumbers, queue};
+  StepLeases& leases = queues_.at(queue);
+  for (auto found = waiters_.find(subject); found != waiters_.end() && leases.has_news(is_applied_);
+       found = waiters_.find(subject)) {
+    const Ticket ticket = *found->second.begin();
+    const Waiting& first = waiting_.at(ticket);
+    replies.push_back({ticket, leases.take(first.connection, *first.take, is_applied_)});
+    forget(ticket);
+  }
+}
+
+CoordinationState::Replies CoordinationState::updated() {
+  Replies replies;
+  for (auto next = waiters_.lower_bound({SubjectKind::kNumbers, {}}); next != waiters_.end();) {
+    const Subject subject = next->first;
+    if (queues_.at(subject.second).knows_all()) serve(subject.second, replies);
+    next = waiters_.upper_bound(subject);
+  }
+  return replies;
 }
 
 CoordinationState::Replies CoordinationState::wait_over(Ticket ticket) {
   const auto found = waiting_.find(ticket);
   if (found == waiting_.end()) return {};
-  Replies replies{{ticket, stand(found->second.subject)}};
+  Replies replies{{ticket, stand(found->second.subject, found->second.after)}};
   forget(ticket);
   return replies;
 }
 
 CoordinationState::Replies CoordinationState::connection_gone(Connection connection) {
-  std::vector<Ticket> own;
-  for (const auto& [ticket, waiting] : waiting_)
-    if (waiting.connection == connection) own.push_back(ticket);
-  for (const Ticket ticket : own) forget(ticket);
-  for (auto& [name, barrier] : barriers_)
-    std::erase_if(barrier.arrived, [&](const auto& arrival) { return arrival.second == connection; });
-  std::vector<std::pair<std::string, std::string>> gone;
-  for (const auto& [name, group] : groups_)
-    for (const auto& [member, its] : group.members)
-      if (its.state == MemberState::kHere && its.connection == connection) gone.emplace_back(name, member);
+  for (const Ticket ticket : waits_of_.of(connection)) forget(ticket);
+  for (const auto& [barrier, participant] : arrivals_of_.of(connection))
+    withdraw(barrier, barriers_.at(barrier), participant);
   Replies replies;
-  for (const auto& [group, member] : gone) change_member(group, member, {MemberState::kGone, connection}, replies);
-  for (auto& [name, queue] : queues_)
-    if (queue.connection_gone(connection, is_applied_)) changed({SubjectKind::kNumbers, name}, replies);
+  for (const auto& [group, member] : members_of_.of(connection))
+    change_member(group, member, MemberState::kGone, connection, replies);
+  for (const std::string& queue : queues_of_.of(connection)) {
+    queues_.at(queue).connection_gone(connection, is_applied_);
+    serve(queue, replies);
+    queues_of_.remove(connection, queue);
+  }
   return replies;
 }
 
@@ -332,7 +380,7 @@ CoordinationState::Replies CoordinationState::end(const Error& why) {
   for (const auto& [ticket, waiting] : waiting_) replies.push_back({ticket, fail(why)});
   waiting_.clear();
   waiters_.clear();
-  waiting_of_.clear();
+  waits_of_.clear();
   return replies;
 }
 

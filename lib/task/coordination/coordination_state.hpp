@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "by_connection.hpp"
 #include "step_leases.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/task/coordination.hpp"
@@ -43,8 +44,13 @@ class CoordinationState {
   Replies apply(Connection connection, Ticket ticket, const CoordinationRequest& request);
   /// Replies with the present state to a request whose wait is over.
   Replies wait_over(Ticket ticket);
-  /// Drops the connection's waiting requests without a reply, marks its members as gone and withdraws its arrivals.
+  /// Tickets of a connection's waiting requests.
+  std::set<Ticket> waiting_of(Connection connection) const { return waits_of_.of(connection); }
+  /// Drops the connection's waiting requests without a reply, marks its members as gone and withdraws its arrivals. It
+  /// costs as much as the connection had, however many others there are.
   Replies connection_gone(Connection connection);
+  /// Replies to clients that wait for numbers, if the update that this task has just applied was the last one.
+  Replies updated();
   /// Ends all waiting requests with `why`.
   Replies end(const Error& why);
 
@@ -54,13 +60,16 @@ class CoordinationState {
   Replies put_own(const std::string& key, std::string value);
 
  private:
+  using Version = std::uint64_t;
   struct Member {
-    MemberState state = MemberState::kHere;
+    MemberState state = MemberState::kLeft;  // until it has joined
     Connection connection = 0;
+    Version version = 0;
   };
   struct Group {
-    std::uint64_t version = 0;
+    Version version = 0;
     std::map<std::string, Member> members;
+    std::map<Version, std::string> changes;  // the last one of each member
   };
   struct Barrier {
     std::uint64_t rounds = 0;
@@ -72,10 +81,12 @@ class CoordinationState {
   struct Waiting {
     Connection connection;
     Subject subject;
+    std::optional<Version> after;     // which is known to whoever waits
+    std::optional<TakeNumbers> take;  // of numbers
   };
 
-  static Subject subject_of(const CoordinationRequest& request);  // for requests that may wait
-  using Decision = Result<std::optional<CoordinationAnswer>>;     // none: it waits
+  static Waiting waiting_for(Connection connection, const CoordinationRequest& request);  // one that may wait
+  using Decision = Result<std::optional<CoordinationAnswer>>;                             // none: it waits
   Decision decide(Connection connection, const CoordinationRequest& request, Replies& replies);
   /// The subject's state, if it is newer.
   template <class State>
@@ -86,12 +97,18 @@ class CoordinationState {
   Decision leave(Connection connection, const LeaveGroup& leave, Replies& replies);
   Decision use(Connection connection, const UseBarrier& use, Replies& replies);
   Decision take(Connection connection, const TakeNumbers& take, Replies& replies);
-  Result<void> wait(Connection connection, Ticket ticket, Subject subject);
+  Result<void> wait(Ticket ticket, Waiting waiting);
   void forget(Ticket ticket);
 
-  CoordinationAnswer stand(const Subject& subject) const;
+  /// The present state; a group's, of members that have changed since.
+  CoordinationAnswer stand(const Subject& subject, const std::optional<Version>& after = {}) const;
+  GroupState stand(const Group& group, const std::optional<Version>& after) const;
   void changed(const Subject& subject, Replies& replies);
-  void change_member(const std::string& group, const std::string& member, Member to, Replies& replies);
+  void serve(const std::string& queue, Replies& replies);
+  void change_member(const std::string& group, const std::string& member, MemberState to, Connection connection,
+                     Replies& replies);
+  void arrive(const std::string& name, Barrier& barrier, const std::string& participant, Connection connection);
+  void withdraw(const std::string& name, Barrier& barrier, const std::string& participant);
   Result<void> count_name();
 
   std::uint64_t revision_ = 0;  // of all versions
@@ -105,7 +122,12 @@ class CoordinationState {
   std::size_t names_ = 0;  // count of names of members, barriers, participants and queues
   std::map<Ticket, Waiting> waiting_;
   std::map<Subject, std::set<Ticket>> waiters_;
-  std::map<Connection, std::size_t> waiting_of_;
+  // What each connection has.
+  using Named = std::pair<std::string, std::string>;  // a group and a member that is here; a barrier and who arrived
+  ByConnection<Ticket> waits_of_;
+  ByConnection<Named> members_of_;
+  ByConnection<Named> arrivals_of_;
+  ByConnection<std::string> queues_of_;  // from which it has taken
 };
 
 /// Issues the epochs of a cluster, to one holder at a time. A second claim is refused while the present holder answers

@@ -4,11 +4,32 @@
 #include <algorithm>
 #include <iterator>
 
-namespace tfd::task {
+#include "tfd/base/counted.hpp"
 
-NumbersState StepLeases::take(Connection connection, const TakeNumbers& take, const IsApplied& is_applied) {
+namespace tfd::task {
+namespace {
+
+constexpr std::size_t kMostHolders = 8;  // named in an answer
+
+}  // namespace
+
+void LeaseTable::add(std::uint64_t client, Lease lease) {
+  by_number_.emplace(lease.first, client);
+  by_connection_.add(lease.connection, client);
+  leases_.emplace(client, std::move(lease));
+}
+
+std::optional<Lease> LeaseTable::remove(std::uint64_t client) {
+  auto found = leases_.extract(client);
+  if (found.empty()) return std::nullopt;
+  by_number_.erase({found.mapped().first, client});
+  by_connection_.remove(found.mapped().connection, client);
+  return std::move(found.mapped());
+}
+
+NumbersState StepLeases::take(std::uint64_t connection, const TakeNumbers& take, const IsApplied& is_applied) {
   if (take.end) end_ = std::min(end_, *take.end);
-  if (const auto own = held_.extract(take.client)) give_back(own.mapped(), is_applied);
+  if (const auto own = leases_.remove(take.client)) give_back(*own, is_applied);
   returned_.erase(returned_.lower_bound(end_), returned_.end());
   // Leases get smaller towards the end, so that all finish together. Source: Polychronopoulos and Kuck, Guided
   // Self-Scheduling, 1987.
@@ -27,45 +48,58 @@ NumbersState StepLeases::take(Connection connection, const TakeNumbers& take, co
     out.count = static_cast<std::uint32_t>(std::min(most, end_ - next_));
     next_ += out.count;
   }
-  if (out.count > 0)
-    held_[take.client] = {connection, take.name, out.first, out.count, take.has_all};
-  else
-    std::erase_if(held_, [&](const auto& one) {  // clients that did something else after their last lease
-      for (std::int64_t i = 0, number = one.second.first; i < one.second.count; ++i, ++number)
-        if (number < end_ && !is_applied(number)) return false;
-      return true;
-    });
-  out.is_over = out.count == 0 && held_.empty();
+  if (out.count > 0) leases_.add(take.client, {connection, take.name, out.first, out.count, take.has_all});
+  out.is_over = out.count == 0 && is_finished(is_applied);
   out.settled = settled();
   return out;
 }
 
-bool StepLeases::connection_gone(Connection connection, const IsApplied& is_applied) {
-  const auto gone = std::erase_if(held_, [&](const auto& one) {
-    const Held& held = one.second;
-    if (held.connection != connection) return false;
+void StepLeases::connection_gone(std::uint64_t connection, const IsApplied& is_applied) {
+  for (const std::uint64_t client : leases_.clients_of(connection)) {
+    const Lease lease = *leases_.remove(client);
     // Updates that this task applied last may be missing on other parameter servers.
     give_back(
-        held, held.has_all ? is_applied : [](std::int64_t) { return false; });
-    return true;
-  });
-  return gone > 0 && has_news();
+        lease, lease.has_all ? is_applied : [](std::int64_t) { return false; });
+  }
 }
 
-void StepLeases::give_back(const Held& held, const IsApplied& is_done) {
-  for (std::int64_t i = 0, number = held.first; i < held.count && number < end_; ++i, ++number)
+void StepLeases::give_back(const Lease& lease, const IsApplied& is_done) {
+  for (std::int64_t i = 0, number = lease.first; i < lease.count && number < end_; ++i, ++number)
     if (!is_done(number)) returned_.insert(number);
+}
+
+bool StepLeases::is_done(Lease& lease, const IsApplied& is_applied) const {
+  const auto is_settled = [&](std::int64_t number) { return number >= end_ || is_applied(number); };
+  while (lease.done < lease.count && is_settled(lease.first + lease.done)) ++lease.done;
+  return lease.done == lease.count;
+}
+
+// True if nobody has numbers left: clients that do something else after their last one hold nobody up. The look ends at
+// the first who has.
+bool StepLeases::is_finished(const IsApplied& is_applied) {
+  while (!leases_.empty()) {
+    const std::uint64_t client = leases_.by_number().begin()->second;
+    if (!is_done(leases_.at(client), is_applied)) return false;
+    leases_.remove(client);
+  }
+  return true;
 }
 
 std::vector<std::string> StepLeases::holders() const {
   std::vector<std::string> out;
-  for (const auto& [client, held] : held_) out.push_back(held.name);
+  for (const auto& [first, client] : leases_.by_number()) {
+    if (out.size() == kMostHolders) {
+      out.push_back(counted(leases_.size() - kMostHolders, "other"));
+      break;
+    }
+    out.push_back(leases_.at(client).name);
+  }
   return out;
 }
 
 std::int64_t StepLeases::settled() const {
   std::int64_t out = returned_.empty() ? next_ : *returned_.begin();
-  for (const auto& [client, held] : held_) out = std::min(out, held.first);
+  if (!leases_.empty()) out = std::min(out, leases_.first().first);
   return out;
 }
 

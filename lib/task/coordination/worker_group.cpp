@@ -2,7 +2,10 @@
 #include "tfd/task/worker_group.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "tfd/base/counted.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/task/epoch.hpp"
 
@@ -17,6 +20,7 @@ constexpr Duration kLook = std::chrono::milliseconds(500);  // between two looks
 constexpr Duration kTalkAfter = std::chrono::seconds(2);
 constexpr Duration kGone = std::chrono::seconds(5);  // time for a restart
 constexpr Duration kAnswer = std::chrono::seconds(60);
+constexpr std::size_t kMostNamed = 8;  // workers that a line names
 
 std::string updates_of(const std::string& worker) { return "updates/" + worker; }
 
@@ -85,29 +89,46 @@ struct WorkerGroup::Other {
   Clock::time_point changed_at = worked_at;  // its state
 
   bool has_left() const { return state == MemberState::kLeft; }
-  void look(std::int64_t updates_now, std::optional<MemberState> state_now) {
-    const auto now = Clock::now();
-    if (updates_now != updates || state_now != state) worked_at = now;
-    if (state_now != state) changed_at = now;
-    updates = updates_now;
+  void has_made(std::int64_t updates_now) {
+    if (std::exchange(updates, updates_now) != updates_now) worked_at = Clock::now();
+  }
+  void is_now(MemberState state_now) {
+    if (state == state_now) return;
     state = state_now;
+    worked_at = changed_at = Clock::now();
   }
 };
 
-/// Looks once a worker comes or goes, or at the deadline.
-Result<void> WorkerGroup::look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) const {
+/// All of them, and what the chief knows of the group.
+struct WorkerGroup::Others {
+  explicit Others(const std::vector<std::string>& workers) {
+    for (std::size_t i = 1; i < workers.size(); ++i) {
+      by_name.emplace(workers[i], all.size());
+      all.push_back({workers[i]});
+      counters.push_back(updates_of(workers[i]));
+    }
+  }
+  std::vector<Other> all;
+  std::map<std::string, std::size_t> by_name;
+  std::vector<std::string> counters;  // of their updates
+  std::uint64_t version = 0;          // of the group
+  Deadline count = Deadline::after(Duration::zero());
+};
+
+/// Looks once workers come or go, or at the deadline: at those that did, and now and then at what all have made.
+Result<void> WorkerGroup::look_at(Others& others, Deadline deadline) const {
   const auto stop = is_stopping() ? std::stop_token() : options_.interruption;
-  const auto group = run_.wait_for_members(kWorkers, version, deadline, stop);
+  const auto group = run_.wait_for_members(kWorkers, others.version, deadline, stop);
   if (!group && group.error().code == Code::kCancelled) return {};
   if (!group) return fail(group.error());
-  version = group->version;
-  std::vector<std::string> counters;
-  for (const Other& other : others) counters.push_back(updates_of(other.name));
-  const auto updates = TFD_TRY(run_.read_counters(counters, Deadline::after(kAnswer)));
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    const auto found = std::ranges::find(group->members, others[i].name, &GroupMember::name);
-    others[i].look(updates[i], found == group->members.end() ? std::nullopt : std::optional(found->state));
-  }
+  others.version = group->version;
+  for (const GroupMember& member : group->members)
+    if (const auto found = others.by_name.find(member.name); found != others.by_name.end())
+      others.all[found->second].is_now(member.state);
+  if (!others.count.expired()) return {};
+  const auto updates = TFD_TRY(run_.read_counters(others.counters, Deadline::after(kAnswer)));
+  for (std::size_t i = 0; i < others.all.size(); ++i) others.all[i].has_made(updates[i]);
+  others.count = Deadline::after(std::min<Duration>(kLook, options_.linger / 8));
   return {};
 }
 
@@ -122,21 +143,32 @@ std::optional<std::string> WorkerGroup::why_given_up(const Other& other) const {
                      format_duration(options_.linger));
 }
 
+std::vector<std::string> WorkerGroup::names_of(const std::vector<const Other*>& others) {
+  std::vector<std::string> names;
+  for (const Other* other : others) {
+    if (names.size() == kMostNamed) {
+      names.push_back(counted(others.size() - kMostNamed, "other"));
+      break;
+    }
+    names.push_back(other->name);
+  }
+  return names;
+}
+
 Result<bool> WorkerGroup::wait(const Wait& how) {
-  std::vector<Other> others;
-  for (std::size_t i = 1; i < options_.workers.size(); ++i) others.push_back({options_.workers[i]});
+  Others others(options_.workers);
   const Deadline talk = Deadline::after(kTalkAfter);
   bool talked = false;
-  std::uint64_t version = 0;
-  TFD_TRY(look_at(others, version, Deadline::after(Duration::zero())));
+  TFD_TRY(look_at(others, Deadline::after(Duration::zero())));
   for (;;) {
-    std::vector<std::string> missing, reasons;
-    for (const Other& other : others) {
+    std::vector<std::string> reasons;
+    std::vector<const Other*> missing;
+    for (const Other& other : others.all) {
       if (other.has_left()) continue;
       if (const auto reason = how.gives_up ? why_given_up(other) : std::nullopt)
         reasons.push_back(*reason);
       else
-        missing.push_back(other.name);
+        missing.push_back(&other);
     }
     if (missing.empty() || (how.gives_up && is_stopping())) {
       for (const std::string& reason : reasons) options_.log.warning("{}: ending without it", reason);
@@ -144,9 +176,9 @@ Result<bool> WorkerGroup::wait(const Wait& how) {
     }
     if (how.deadline.expired()) return false;
     if (!talked && talk.expired() && options_.say)
-      options_.say(fmt::format("waiting for {} {}", fmt::join(missing, ", "), how.what));
+      options_.say(fmt::format("waiting for {} {}", fmt::join(names_of(missing), ", "), how.what));
     talked = talked || talk.expired();
-    TFD_TRY(look_at(others, version, Deadline::after(kLook).earlier_of(how.deadline)));
+    TFD_TRY(look_at(others, Deadline::after(kLook).earlier_of(how.deadline)));
   }
 }
 

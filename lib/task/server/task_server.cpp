@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "coordination/coordination_service.hpp"
@@ -115,11 +116,9 @@ class Server final : public TaskServer {
     transport::Message program;
     std::uint64_t connection = 0;  // connection that sent it: dropped with it
   };
-  /// A client that sent, loaded or adopted the run: its coordinator, or a worker of a run without one.
-  struct Holder {
-    std::uint64_t connection = 0;  // the newest
-    std::uint64_t epoch = 0;
-  };
+  /// Clients that sent, loaded or adopted a run, with their newest connections: its coordinator, or the workers of a
+  /// run without one, which may be thousands.
+  using Holders = std::unordered_map<transport::Incarnation, std::uint64_t>;
 
   // Called on the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
@@ -154,6 +153,7 @@ class Server final : public TaskServer {
     if (static_cast<Kind>(request.kind) == Kind::kClaim) return claim(caller, request, std::move(responder));
     if (static_cast<Kind>(request.kind) == Kind::kAdopt) return ps_.adopt(request, std::move(responder));
     ps_.handle(caller, request, std::move(responder));
+    if (static_cast<Kind>(request.kind) == Kind::kUpdate) coordination_.updated();
   }
 
   /// The one place where epochs of requests are compared with this task's. A worker checks again when it starts a
@@ -200,17 +200,19 @@ class Server final : public TaskServer {
   }
 
   void note_holder(const transport::Caller& caller, const transport::Message& request) {
-    const auto found = holders_.find(caller.incarnation);
-    if (found != holders_.end()) found->second.connection = caller.connection;
+    for (auto& [epoch, holders] : holders_)
+      if (const auto found = holders.find(caller.incarnation); found != holders.end())
+        found->second = caller.connection;
     const auto kind = static_cast<Kind>(request.kind);
     if (kind != Kind::kBringProgram && kind != Kind::kLoadProgram && kind != Kind::kAdopt) return;
     forget_former_holders();
-    holders_[caller.incarnation] = {caller.connection, request.epoch};
+    for (auto& [epoch, holders] : holders_) holders.erase(caller.incarnation);
+    holders_[request.epoch][caller.incarnation] = caller.connection;
   }
 
   void forget_former_holders() {
-    std::erase_if(holders_, [this](const auto& holder) {
-      const std::uint64_t epoch = holder.second.epoch;
+    std::erase_if(holders_, [this](const auto& of_run) {
+      const std::uint64_t epoch = of_run.first;
       return epoch != loaded() && epoch != newest() && (!brought_ || epoch != brought_->program.epoch);
     });
   }
@@ -276,7 +278,8 @@ class Server final : public TaskServer {
     if (request.epoch != 0 && request.epoch == newest()) return end(std::move(responder));
     forget_former_holders();
     std::vector<std::uint64_t> asked;
-    for (const auto& [incarnation, holder] : holders_) asked.push_back(holder.connection);
+    for (const auto& [epoch, holders] : holders_)
+      for (const auto& [incarnation, connection] : holders) asked.push_back(connection);
     if (const auto holder = coordination_.holder()) asked.push_back(*holder);
     if (asked.empty()) return end(std::move(responder));
     struct Question {
@@ -335,9 +338,9 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   CoordinationService coordination_;
-  std::optional<Brought> brought_;  // used by the I/O thread only, like what follows
-  std::map<transport::Incarnation, Holder> holders_ = {};
-  std::atomic<bool> ready_{false};  // requests may come before start() has returned
+  std::optional<Brought> brought_;                 // used by the I/O thread only, like what follows
+  std::map<std::uint64_t, Holders> holders_ = {};  // by the epoch of the run
+  std::atomic<bool> ready_{false};                 // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;
   std::unique_ptr<transport::Endpoint> endpoint_;

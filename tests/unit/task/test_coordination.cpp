@@ -3,8 +3,8 @@
 // The coordination service: what its state machine decides, and what clients of a task see of it.
 #include <future>
 
+#include "coordinated.hpp"
 #include "coordination/coordination_service.hpp"
-#include "coordination/coordination_state.hpp"
 #include "small_cluster.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "tfd/task/worker_group.hpp"
@@ -15,54 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-constexpr std::uint32_t kWaits = 1000;
-
-/// Requests to a state, with tickets of their own.
-class Coordinated {
- public:
-  Coordinated() = default;
-  explicit Coordinated(IsApplied is_applied) : state(std::move(is_applied)) {}
-  /// Its ticket; what came of it is in replies.
-  std::uint64_t ask(std::uint64_t connection, CoordinationRequest request) {
-    const std::uint64_t ticket = next_++;
-    keep(state.apply(connection, ticket, request));
-    return ticket;
-  }
-  template <class T>
-  Result<T> answer(std::uint64_t ticket) {
-    const auto found = replies.find(ticket);
-    if (found == replies.end()) return fail(Code::kNotFound, "no answer");
-    if (!found->second) return fail(found->second.error());
-    return std::get<T>(*found->second);
-  }
-  template <class T>
-  Result<T> now(std::uint64_t connection, CoordinationRequest request) {
-    return answer<T>(ask(connection, std::move(request)));
-  }
-  bool is_answered(std::uint64_t ticket) const { return replies.contains(ticket); }
-  void keep(CoordinationState::Replies more) {
-    for (auto& one : more) {
-      CHECK_FALSE(replies.contains(one.ticket));
-      replies.emplace(one.ticket, std::move(one.answer));
-    }
-  }
-
-  CoordinationState state;
-  std::map<std::uint64_t, Result<CoordinationAnswer>> replies;
-
- private:
-  std::uint64_t next_ = 0;
-};
-
 UseBarrier arrive(const std::string& who, Names all, std::uint64_t after = 0) {
   return {"b", BarrierAct::kArrive, who, std::move(all), after};
-}
-
-std::string members_of(const GroupState& group) {
-  std::string out;
-  for (const GroupMember& member : group.members)
-    out += member.name + (member.state == MemberState::kHere ? "+ " : member.state == MemberState::kLeft ? "- " : "! ");
-  return out;
 }
 
 TEST_CASE("coordination state: keys have versions, and are put where nobody else has put them since") {
@@ -110,7 +64,8 @@ TEST_CASE("coordination state: members are there as long as their connections, o
   CHECK(all.now<GroupState>(9, {ReadGroup{"g", {}}})->version == joined.version);
   const auto waits = all.ask(9, {ReadGroup{"g", joined.version}, kWaits});
   all.keep(all.state.connection_gone(1));
-  CHECK(members_of(all.answer<GroupState>(waits).value()) == "x! y+ ");
+  CHECK(members_of(all.answer<GroupState>(waits).value()) == "x! ");  // who has changed
+  CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x! y+ ");
   REQUIRE(all.now<GroupState>(2, {LeaveGroup{"g", "y"}}));
   REQUIRE(all.now<GroupState>(3, {JoinGroup{"g", "x"}}));
   CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x+ y- ");
@@ -201,14 +156,14 @@ TEST_CASE("coordination state: numbers are given to one client each, and again w
   const auto waiting = all.ask(1, request(1, 17));
   CHECK_FALSE(all.is_answered(waiting));
   all.keep(all.state.connection_gone(3));
-  CHECK(all.answer<NumbersState>(waiting)->count == 0);  // there is news: who waited asks again
-  CHECK(take(1) == Range{14, 1});
+  CHECK(all.answer<NumbersState>(waiting)->first == 14);
+  CHECK(all.answer<NumbersState>(waiting)->count == 1);
+  CHECK(take(1) == Range{14, 1});  // it gave it back
   const auto other = all.ask(4, request(4, {}));
   CHECK_FALSE(all.is_answered(other));
   applied.insert(14);
   CHECK(all.now<NumbersState>(1, request(1, {}))->is_over);
-  CHECK(all.is_answered(other));
-  CHECK(all.now<NumbersState>(4, request(4, {}))->is_over);
+  CHECK(all.answer<NumbersState>(other)->is_over);
 }
 
 TEST_CASE("coordination state: numbers that are done don't come back where all is known here, or they are given back") {

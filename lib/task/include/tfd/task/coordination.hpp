@@ -119,7 +119,8 @@ struct GroupMember {
   std::string name;
   MemberState state = MemberState::kHere;
 };
-/// State of a group: every member that ever joined, by name. The answer to JoinGroup and LeaveGroup has none.
+/// State of a group: every member that ever joined, by name; with `after`, those that have changed since, in the order
+/// of their changes. The answer to JoinGroup and LeaveGroup has none.
 struct GroupState {
   std::uint64_t version = 0;
   std::vector<GroupMember> members;
@@ -133,7 +134,7 @@ struct NumbersState {
   std::uint32_t count = 0;
   std::int64_t settled = 0;               // numbers below this are settled on all parameter servers
   bool is_over = false;                   // the queue is finished; else others hold leases that may be returned
-  std::vector<std::string> held_by = {};  // the lease holders, if no number is free
+  std::vector<std::string> held_by = {};  // lease holders, if no number is free: eight, then how many others
 };
 using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState, NumbersState>;
 
@@ -160,7 +161,7 @@ class CoordinationClient {
   Result<void> join(const std::string& group, const std::string& member, Deadline deadline) const;
   Result<void> leave(const std::string& group, const std::string& member, Deadline deadline) const;
   Result<GroupState> members(const std::string& group, Deadline deadline) const;
-  /// Waits for a change in a group, as wait_for_key().
+  /// Waits for a change in a group, as wait_for_key(); returns the members that have changed since `after`.
   Result<GroupState> wait_for_members(const std::string& group, std::uint64_t after, Deadline deadline,
                                       const std::stop_token& stop = {}) const;
   /// Waits until there are numbers, or the queue is finished; returns its state at the deadline.

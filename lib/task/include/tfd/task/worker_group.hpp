@@ -74,13 +74,15 @@ class WorkerGroup {
 
  private:
   struct Other;
+  struct Others;
   struct Wait {
     Deadline deadline;
     bool gives_up;     // on workers, and when this one is to stop
     const char* what;  // that they do: "to end"
   };
   Result<bool> wait(const Wait& how);
-  Result<void> look_at(std::vector<Other>& others, std::uint64_t& version, Deadline deadline) const;
+  Result<void> look_at(Others& others, Deadline deadline) const;
+  static std::vector<std::string> names_of(const std::vector<const Other*>& others);
   std::optional<std::string> why_given_up(const Other& other) const;
   bool is_stopping() const { return options_.is_stopping && options_.is_stopping(); }
 
