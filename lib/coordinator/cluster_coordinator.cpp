@@ -207,10 +207,7 @@ void Coordinator::drop_queued() {
 
 std::size_t Coordinator::windows() const {
   const MutexLock lock(mutex_);
-  std::size_t sum = 0;
-  for (const Worker& worker : workers_)
-    if (worker.is_ready()) sum += worker.window().size();
-  return sum;
+  return workers_.windows();
 }
 
 int Coordinator::num_replicas_in_sync() const {

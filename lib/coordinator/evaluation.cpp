@@ -12,33 +12,36 @@ Evaluation::Evaluation(Pass pass)
   for (std::int64_t part = 0; part < pass_.parts; ++part) pending_.push_back(part);
 }
 
-bool Evaluation::runs_on(std::size_t worker) const {
-  return std::ranges::any_of(running_, [&](const auto& one) { return one.second == worker; });
+bool Evaluation::is_running(std::int64_t part, std::size_t worker) const {
+  const auto found = running_.find(worker);
+  return found != running_.end() && found->second == part;
 }
 
 std::optional<std::int64_t> Evaluation::take_part(std::size_t worker) {
-  if (ended() || pending_.empty() || runs_on(worker)) return std::nullopt;
+  if (!has_pending() || runs_on(worker)) return std::nullopt;
   const std::int64_t part = pending_.front();
   pending_.pop_front();
-  running_.emplace(part, worker);
+  running_.emplace(worker, part);
+  busy_.set(worker, true);
   return part;
 }
 
+std::int64_t Evaluation::end_part(std::size_t worker) {
+  busy_.set(worker, false);
+  return running_.extract(worker).mapped();
+}
+
 void Evaluation::return_part(std::size_t worker) {
-  const auto one = std::ranges::find_if(running_, [&](const auto& each) { return each.second == worker; });
-  if (one == running_.end()) return;
-  pending_.push_front(one->first);
-  running_.erase(one);
+  if (runs_on(worker)) pending_.push_front(end_part(worker));
 }
 
-void Evaluation::finish_part(std::int64_t part, std::vector<step::Metric> metrics) {
-  running_.erase(part);
+void Evaluation::finish_part(std::size_t worker, std::vector<step::Metric> metrics) {
   --left_;
-  metrics_[static_cast<std::size_t>(part)] = std::move(metrics);
+  metrics_[static_cast<std::size_t>(end_part(worker))] = std::move(metrics);
 }
 
-void Evaluation::fail_part(std::int64_t part, Error error) {
-  running_.erase(part);
+void Evaluation::fail_part(std::size_t worker, Error error) {
+  end_part(worker);
   --left_;
   end(std::move(error));
 }
@@ -72,10 +75,12 @@ void EvaluationQueue::close() {
 
 std::vector<EvaluationQueue::Part> EvaluationQueue::take_parts() {
   std::vector<Part> parts;
-  if (!current_) return parts;
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (!workers_[i].is_ready() || workers_[i].is_paused()) continue;
-    if (const auto part = current_->take_part(i)) parts.push_back({current_, *part, i, workers_[i].generation()});
+  std::size_t from = 0;
+  while (current_ && current_->has_pending()) {
+    const auto worker = workers_.able().find_without(current_->busy(), from);
+    if (!worker) break;
+    parts.push_back({current_, *current_->take_part(*worker), *worker, workers_[*worker].generation()});
+    from = *worker + 1;
   }
   return parts;
 }
@@ -87,9 +92,10 @@ void EvaluationQueue::return_part(std::size_t worker) {
 EvaluationQueue::Answer EvaluationQueue::answered(const Part& part, const Result<std::vector<step::Metric>>& metrics,
                                                   bool is_of_server, Clock::time_point now) {
   Evaluation& evaluation = *part.evaluation;
-  if (workers_[part.worker].generation() != part.generation || !evaluation.is_running(part.index)) return Answer::kLate;
+  if (workers_[part.worker].generation() != part.generation || !evaluation.is_running(part.index, part.worker))
+    return Answer::kLate;
   if (metrics) {
-    evaluation.finish_part(part.index, *metrics);
+    evaluation.finish_part(part.worker, *metrics);
   } else if (metrics.error().code == Code::kUnavailable || metrics.error().code == Code::kCancelled) {
     if (!is_of_server) return Answer::kWorkerLost;
     evaluation.return_part(part.worker);
@@ -97,7 +103,7 @@ EvaluationQueue::Answer EvaluationQueue::answered(const Part& part, const Result
   } else {
     Error error = metrics.error();
     if (error.task.empty()) error.task = workers_[part.worker].name();
-    evaluation.fail_part(part.index, std::move(error));
+    evaluation.fail_part(part.worker, std::move(error));
   }
   workers_.evaluated(part.worker, now);
   return Answer::kCounted;

@@ -5,10 +5,10 @@
 // machines: no lock, clock or socket; their owner sends the parts. Private to the room. Thread rule: thread-compatible;
 // the coordinator's lock guards them.
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -32,25 +32,32 @@ class Evaluation {
   std::size_t left() const { return left_; }  // parts
   bool ended() const { return error_.has_value() || left_ == 0; }
   const std::optional<Error>& error() const { return error_; }
-  bool runs_on(std::size_t worker) const;
-  /// True if the part is running: an answer for a part that was returned is too late.
-  bool is_running(std::int64_t part) const { return running_.contains(part); }
+  bool has_pending() const { return !ended() && !pending_.empty(); }
+  /// Workers that run a part, each of them one.
+  const WorkerList& busy() const { return busy_; }
+  bool runs_on(std::size_t worker) const { return busy_.contains(worker); }
+  /// True if the worker runs this part: an answer for a part that was returned is too late.
+  bool is_running(std::int64_t part, std::size_t worker) const;
 
   /// Takes the next part for an idle worker; nullopt if none is pending.
   std::optional<std::int64_t> take_part(std::size_t worker);
   /// Returns the worker's part, to be repeated by another one.
   void return_part(std::size_t worker);
-  void finish_part(std::int64_t part, std::vector<step::Metric> metrics);
-  /// Fails a part; the first error is the pass's.
-  void fail_part(std::int64_t part, Error error);
+  /// Ends the worker's part, which it must have.
+  void finish_part(std::size_t worker, std::vector<step::Metric> metrics);
+  /// Fails it; the first error is the pass's.
+  void fail_part(std::size_t worker, Error error);
   void end(Error error);
   /// Metrics of all parts, once they are done.
   std::vector<std::pair<std::string, double>> values() const;
 
  private:
+  std::int64_t end_part(std::size_t worker);
+
   const Pass pass_;
   std::deque<std::int64_t> pending_;
-  std::map<std::int64_t, std::size_t> running_;  // part -> worker
+  std::unordered_map<std::size_t, std::int64_t> running_;  // by worker
+  WorkerList busy_;                                        // their workers
   std::vector<std::vector<step::Metric>> metrics_;
   std::size_t left_;
   std::optional<Error> error_;

@@ -23,6 +23,7 @@ enum class WorkerState {
   kLoading,  // loading the program and creating iterators
   kReady,
 };
+inline constexpr std::size_t kWorkerStates = 4;
 
 /// Number of closures that a worker should hold: about 20 ms of work, so that little has to be migrated and no worker
 /// idles.
@@ -94,6 +95,7 @@ class Worker {
   int replicas_ = 0;
   std::unordered_set<ClosureId> held_;
   Window window_{1};
+  std::size_t counted_window_ = 0;  // what it adds to WorkerPool::windows()
   Clock::time_point since_{};
   Clock::time_point server_trouble_since_{};  // since when it can't reach a parameter server that is up; zero: it can
   Duration backoff_ = kFirstBackoff;          // until a retry after a failure

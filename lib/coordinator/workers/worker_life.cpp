@@ -18,7 +18,9 @@ Duration take_backoff(Duration& backoff) {
 }  // namespace
 
 void WorkerPool::add(std::string name, Window window, std::string address, DataProgress data) {
+  by_name_.emplace(name, workers_.size());
   Worker& worker = workers_.emplace_back();
+  ++counts_[static_cast<std::size_t>(worker.state_)];
   worker.name_ = std::move(name);
   worker.address_ = std::move(address);
   worker.window_ = window;
@@ -26,8 +28,8 @@ void WorkerPool::add(std::string name, Window window, std::string address, DataP
 }
 
 std::size_t WorkerPool::join(const std::string& name, Window window) {
-  const auto known = std::ranges::find(workers_, name, &Worker::name_);
-  if (known != workers_.end()) return static_cast<std::size_t>(known - workers_.begin());
+  const auto known = by_name_.find(name);
+  if (known != by_name_.end()) return known->second;
   add(name, window);
   workers_.back().joined_later_ = true;
   return workers_.size() - 1;
@@ -87,13 +89,13 @@ std::optional<WorkerPool::Mismatch> WorkerPool::replicas_known(std::size_t index
                                                                int replicas, int copies) {
   Worker& worker = workers_[index];
   if (worker.generation_ != generation) return std::nullopt;
-  worker.replicas_ = replicas;
+  set_replicas(index, replicas);
   auto error = check_replicas(worker, copies);
   if (!error) {
     replicas_ = replicas;
     return std::nullopt;
   }
-  worker.replicas_ = 0;
+  set_replicas(index, 0);
   return Mismatch{std::move(*error), !worker.was_ready_ && !worker.joined_later_};
 }
 
@@ -107,18 +109,32 @@ std::optional<Error> WorkerPool::check_replicas(const Worker& worker, int copies
                              "the same number (tfd-serve --devices)",
                              devices(worker), copies),
                  worker.name_};
-  for (const Worker& other : workers_)
-    if (&other != &worker && other.replicas_ > 0 && other.replicas_ != worker.replicas_)
-      return Error{Code::kInvalidArgument,
-                   fmt::format("{} and {}: all workers need the same number of devices (tfd-serve --devices)",
-                               devices(other), devices(worker)),
-                   worker.name_};
-  return std::nullopt;
+  const auto other = find_other_replicas(worker.replicas_);
+  if (!other) return std::nullopt;
+  return Error{Code::kInvalidArgument,
+               fmt::format("{} and {}: all workers need the same number of devices (tfd-serve --devices)",
+                           devices(workers_[*other]), devices(worker)),
+               worker.name_};
 }
 
-bool WorkerPool::are_replicas_known() const {
-  return std::ranges::none_of(
-      workers_, [](const Worker& worker) { return worker.state_ == WorkerState::kLoading && worker.replicas_ == 0; });
+/// The first worker that has told another number of replicas.
+std::optional<std::size_t> WorkerPool::find_other_replicas(int replicas) const {
+  std::optional<std::size_t> found;
+  for (const auto& [number, workers] : by_replicas_) {
+    const auto first = number == replicas ? std::nullopt : workers.next(0);
+    if (first && (!found || *first < *found)) found = first;
+  }
+  return found;
+}
+
+void WorkerPool::set_replicas(std::size_t index, int replicas) {
+  const int before = std::exchange(workers_[index].replicas_, replicas);
+  if (const auto former = by_replicas_.find(before); former != by_replicas_.end()) {
+    former->second.set(index, false);
+    if (former->second.size() == 0) by_replicas_.erase(former);
+  }
+  if (replicas > 0) by_replicas_[replicas].set(index, true);
+  list(index);
 }
 
 bool WorkerPool::program_loaded(std::size_t index, std::uint64_t generation) {
@@ -158,7 +174,7 @@ std::optional<WorkerPool::Retry> WorkerPool::load_failed(std::size_t index, std:
   Worker& worker = workers_[index];
   if (worker.generation_ != generation) return std::nullopt;
   ++worker.generation_;
-  worker.replicas_ = 0;
+  set_replicas(index, 0);
   worker.has_program_ = false;
   worker.reason_ = error.message;
   become(index, WorkerState::kAway, now);
@@ -170,8 +186,7 @@ std::optional<WorkerPool::Retry> WorkerPool::load_failed(std::size_t index, std:
 }
 
 void WorkerPool::refused(const std::string& name, const Error& error, Clock::time_point now) {
-  for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].name_ == name) cannot_use(i, error, now);
+  if (const auto found = by_name_.find(name); found != by_name_.end()) cannot_use(found->second, error, now);
 }
 
 std::optional<WorkerPool::Lost> WorkerPool::lose(std::size_t index, std::optional<std::uint64_t> generation,
@@ -181,7 +196,7 @@ std::optional<WorkerPool::Lost> WorkerPool::lose(std::size_t index, std::optiona
   const Lost lost{worker.is_ready(), is_unfit ? take_backoff(worker.backoff_) : kReconnectPause};
   ++worker.generation_;
   worker.gives_back_ = false;
-  worker.replicas_ = 0;
+  set_replicas(index, 0);
   if (std::exchange(worker.has_program_, false)) worker.data_ = {0, worker.data_.returns + 1};
   worker.is_creating_ = false;
   worker.reason_ = reason;

@@ -22,39 +22,40 @@ void WorkerList::set(std::size_t index, bool is_in) {
   is_in ? ++size_ : --size_;
 }
 
-std::optional<std::size_t> WorkerList::find(std::size_t from) const {
-  for (std::size_t word = from / 64; word < words_.size(); ++word) {
-    const std::uint64_t left = word == from / 64 ? words_[word] & (~std::uint64_t{0} << from % 64) : words_[word];
-    if (left != 0) return word * 64 + static_cast<std::size_t>(std::countr_zero(left));
+std::optional<std::size_t> WorkerList::find_without(const WorkerList& others, std::size_t from) const {
+  for (std::size_t at = from / 64; at < words_.size(); ++at) {
+    std::uint64_t left = words_[at] & ~others.word(at);
+    if (at == from / 64) left &= ~std::uint64_t{0} << from % 64;
+    if (left != 0) return at * 64 + static_cast<std::size_t>(std::countr_zero(left));
   }
   return std::nullopt;
 }
 
 std::optional<std::size_t> WorkerList::next(std::size_t from) const {
-  const auto found = find(from);
-  return found ? found : find(0);
-}
-
-std::size_t WorkerPool::count(WorkerState state) const {
-  return static_cast<std::size_t>(std::ranges::count(workers_, state, &Worker::state_));
+  static const WorkerList kNobody;
+  const auto found = find_without(kNobody, from);
+  return found ? found : find_without(kNobody, 0);
 }
 
 std::optional<std::size_t> WorkerPool::find_member(const std::string& name) const {
-  const auto found = std::ranges::find(workers_, name, &Worker::name_);
-  if (found == workers_.end() || found->has_left_) return std::nullopt;
-  return static_cast<std::size_t>(found - workers_.begin());
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end() || workers_[found->second].has_left_) return std::nullopt;
+  return found->second;
 }
 
 std::vector<std::pair<std::size_t, std::uint64_t>> WorkerPool::ready_ones() const {
   std::vector<std::pair<std::size_t, std::uint64_t>> out;
-  for (std::size_t i = 0; i < workers_.size(); ++i)
-    if (workers_[i].is_ready()) out.emplace_back(i, workers_[i].generation_);
+  for (auto i = ready_.find_without({}, 0); i; i = ready_.find_without({}, *i + 1))
+    out.emplace_back(*i, workers_[*i].generation_);
   return out;
 }
 
 void WorkerPool::become(std::size_t index, WorkerState state, Clock::time_point now) {
-  workers_[index].state_ = state;
-  workers_[index].since_ = now;
+  Worker& worker = workers_[index];
+  --counts_[static_cast<std::size_t>(worker.state_)];
+  ++counts_[static_cast<std::size_t>(state)];
+  worker.state_ = state;
+  worker.since_ = now;
   list(index);
 }
 
@@ -113,8 +114,13 @@ void WorkerPool::end_all() {
 }
 
 void WorkerPool::list(std::size_t index) {
-  const Worker& worker = workers_[index];
-  const bool may_get = worker.is_ready() && !worker.is_paused_ && !(worker.runs_alone_ && !worker.held_.empty());
+  Worker& worker = workers_[index];
+  ready_.set(index, worker.is_ready());
+  able_.set(index, worker.is_ready() && !worker.is_paused_);
+  unknown_.set(index, worker.state_ == WorkerState::kLoading && worker.replicas_ == 0);
+  windows_ -= std::exchange(worker.counted_window_, worker.is_ready() ? worker.window_.size() : 0);
+  windows_ += worker.counted_window_;
+  const bool may_get = able_.contains(index) && !(worker.runs_alone_ && !worker.held_.empty());
   free_.set(index, may_get && worker.held_.size() < worker.window_.at_once());
   const std::size_t size = worker.window_.size();
   const std::size_t filled_below = size < kLarge ? size : size / 2 + 1;

@@ -3,15 +3,17 @@
 //
 // The workers of one coordinator: the life of each, and the choice of the next one to get a closure. A state machine:
 // its owner sends what the transitions return. A transition that handles an answer names the generation of the worker
-// that was asked, and does nothing if it was lost meanwhile. Workers with room are kept in two lists, so that an answer
-// costs the same with one worker and with a thousand. No lock, clock of its own or socket. Private to the room. Thread
-// rule: thread-compatible; the coordinator's lock guards it. It grows on the I/O thread; references to workers stay
-// valid.
+// that was asked, and does nothing if it was lost meanwhile. Lists and counts of workers follow each transition, so
+// that an event costs the same with one worker and with ten thousand. No lock, clock of its own or socket. Private to
+// the room. Thread rule: thread-compatible; the coordinator's lock guards it. It grows on the I/O thread; references to
+// workers stay valid.
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,16 +21,21 @@
 
 namespace tfd::coordinator {
 
-/// Indices of workers, in their order.
+/// Indices of workers, in their order: a bit for each, so that a look at ten thousand is one at 157 words.
 class WorkerList {
  public:
   void set(std::size_t index, bool is_in);
+  bool contains(std::size_t index) const { return (word(index / 64) >> index % 64 & 1) != 0; }
   /// The first that is at least `from`, cyclically; nullopt if the list is empty.
   std::optional<std::size_t> next(std::size_t from) const;
+  /// The first that is at least `from`, and isn't in `others`.
+  std::optional<std::size_t> find_without(const WorkerList& others, std::size_t from) const;
+  /// True if `others` contain all.
+  bool is_within(const WorkerList& others) const { return !find_without(others, 0); }
   std::size_t size() const { return size_; }
 
  private:
-  std::optional<std::size_t> find(std::size_t from) const;
+  std::uint64_t word(std::size_t at) const { return at < words_.size() ? words_[at] : 0; }
   std::vector<std::uint64_t> words_;
   std::size_t size_ = 0;
 };
@@ -45,11 +52,16 @@ class WorkerPool {
   const Worker& operator[](std::size_t index) const { return workers_[index]; }
   auto begin() const { return workers_.begin(); }
   auto end() const { return workers_.end(); }
-  std::size_t count(WorkerState state) const;
+  std::size_t count(WorkerState state) const { return counts_[static_cast<std::size_t>(state)]; }
   /// The worker of this name in the newest spec.
   std::optional<std::size_t> find_member(const std::string& name) const;
+  /// Those that are ready, and those of them that aren't paused.
+  const WorkerList& ready() const { return ready_; }
+  const WorkerList& able() const { return able_; }
   /// Those that are ready, with their generations.
   std::vector<std::pair<std::size_t, std::uint64_t>> ready_ones() const;
+  /// The sum of the windows of all that are ready.
+  std::size_t windows() const { return windows_; }
 
   // Members of the cluster spec.
   /// Adds a worker of the first spec, with the last index.
@@ -83,7 +95,7 @@ class WorkerPool {
   /// The number of replicas of each worker; 1 while none is known.
   int replicas() const { return replicas_; }
   /// True if every worker that is loading has told its number of replicas.
-  bool are_replicas_known() const;
+  bool are_replicas_known() const { return unknown_.size() == 0; }
   /// Records that a worker has the program; false if it was lost meanwhile.
   bool program_loaded(std::size_t index, std::uint64_t generation);
   /// True if a worker may create its next iterator: it creates one at a time, from creates() to created().
@@ -162,12 +174,22 @@ class WorkerPool {
  private:
   void list(std::size_t index);
   void become(std::size_t index, WorkerState state, Clock::time_point now);
+  void set_replicas(std::size_t index, int replicas);
+  std::optional<std::size_t> find_other_replicas(int replicas) const;
   std::optional<Error> check_replicas(const Worker& worker, int copies) const;
   void cannot_use(std::size_t index, Error error, Clock::time_point now);
 
   std::deque<Worker> workers_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::array<std::size_t, kWorkerStates> counts_{};  // become() and add() keep it
+  std::map<int, WorkerList> by_replicas_;            // those that have told their number; set_replicas() keeps it
+  // What follows from each worker's state; list() keeps it.
+  WorkerList ready_;
+  WorkerList able_;                    // those that are ready, and not paused
+  WorkerList unknown_;                 // those that are loading, and haven't told their number of replicas
   WorkerList free_;                    // those that run less than they can at once
   WorkerList roomy_;                   // those that hold less than their window, or half of a large one at most
+  std::size_t windows_ = 0;            // of those that are ready: the sum
   std::size_t next_ = 0;               // whose turn it is
   std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of the errors, until one is ready
   Clock::time_point unusable_since_{};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/worker_resources.hpp"
 
-#include <algorithm>
-
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {
@@ -41,6 +39,7 @@ PerWorkerDataset WorkerResources::add(const std::string& dataset, std::uint64_t 
   PerWorkerDataset made{fmt::format("{}#{}.{}", dataset, epoch, number),
                         std::make_shared<const IteratorsHold>(link_, number)};
   iterators_.emplace(number, Iterators{number, made.id, dataset, made.hold});
+  by_id_.emplace(made.id, number);
   for (std::size_t i = 0; i < workers_.size(); ++i)
     if (workers_[i].has_program()) requests_.put_for(i, number);  // other workers get all iterators with the program
   return made;
@@ -52,8 +51,8 @@ const WorkerResources::Iterators* WorkerResources::find(std::uint64_t number) co
 }
 
 const WorkerResources::Iterators* WorkerResources::find(const std::string& id) const {
-  const auto found = std::ranges::find_if(iterators_, [&](const auto& one) { return one.second.id == id; });
-  return found == iterators_.end() ? nullptr : &found->second;
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : find(found->second);
 }
 
 std::optional<std::string> WorkerResources::drop(std::uint64_t number) {
@@ -61,18 +60,13 @@ std::optional<std::string> WorkerResources::drop(std::uint64_t number) {
   if (found == iterators_.end()) return std::nullopt;
   std::string id = std::move(found->second.id);
   iterators_.erase(found);
+  by_id_.erase(id);
   values_.erase(id);
   return id;
 }
 
 bool WorkerResources::is_made(const Iterators& iterators) const {
-  bool any = false;
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (!workers_[i].is_ready()) continue;
-    if (!iterators.made_on.contains(i)) return false;
-    any = true;
-  }
-  return any;
+  return workers_.ready().size() > 0 && workers_.ready().is_within(iterators.made_on);
 }
 
 void WorkerResources::begin(std::size_t worker) {
@@ -92,7 +86,7 @@ WorkerResources::Creation WorkerResources::created(std::uint64_t number, std::si
                                                    const Result<void>& answer) {
   const auto found = iterators_.find(number);
   if (answer || answer.error().code == Code::kAlreadyExists) {
-    if (found != iterators_.end()) found->second.made_on.insert(worker);
+    if (found != iterators_.end()) found->second.made_on.set(worker, true);
     refresh(worker);
     return Creation::kMade;
   }
@@ -107,7 +101,7 @@ WorkerResources::Creation WorkerResources::created(std::uint64_t number, std::si
 
 void WorkerResources::lose(std::size_t worker) {
   requests_.forget(worker);
-  for (auto& [number, iterators] : iterators_) iterators.made_on.erase(worker);
+  for (auto& [number, iterators] : iterators_) iterators.made_on.set(worker, false);
   refresh(worker);
 }
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dispatch/closure_table.hpp"
@@ -37,7 +37,7 @@ class WorkerResources {
     std::string dataset;
     std::weak_ptr<const void> hold;  // PerWorkerDataset's
     std::optional<Error> error = {};
-    std::set<std::size_t> made_on = {};  // workers
+    WorkerList made_on = {};
   };
   /// Adds iterators on all workers, which live as long as the dataset that is returned. `epoch` keeps their id apart
   /// from those of other coordinators on the same worker.
@@ -87,7 +87,8 @@ class WorkerResources {
   const WorkerPool& workers_;
   ClosureTable& requests_;
   const std::shared_ptr<CoordinatorLink> link_;
-  std::map<std::uint64_t, Iterators> iterators_;  // live ones, in the order of their creation
+  std::map<std::uint64_t, Iterators> iterators_;          // live ones, in the order of their creation
+  std::unordered_map<std::string, std::uint64_t> by_id_;  // their numbers
   std::uint64_t next_ = 0;
   std::map<std::string, std::vector<SharedValue>> values_;  // by worker
 };

@@ -136,6 +136,33 @@ TEST_CASE("evaluation: answers to a pass whose caller waits no longer don't coun
   CHECK(pass->values().front().second == 1);
 }
 
+TEST_CASE("evaluation: of many workers each has one part at a time, and lost ones are done by who is free first") {
+  constexpr std::size_t kCount = 200;
+  Track track(kCount);
+  const auto pass = track.queue.begin("eval", {}, 7);
+  auto parts = track.queue.take_parts();
+  REQUIRE(parts.size() == kCount);
+  for (std::size_t i = 0; i < kCount; ++i) CHECK(parts[i].worker == i);
+  for (const std::size_t lost : {70, 130}) {
+    take_down(track.workers, lost, kMoment);
+    track.queue.return_part(lost);
+    track.queue.return_part(lost);  // once
+  }
+  CHECK(track.queue.take_parts().empty());  // all others are busy
+  for (const std::size_t free : {199, 5}) {
+    CHECK(track.counts(parts[free], 1) == Answer::kCounted);
+    const auto again = track.queue.take_parts();
+    REQUIRE(workers_of(again) == std::vector<std::size_t>{free});
+    CHECK(again[0].index == parts[free == 199 ? 130 : 70].index);  // the one that was lost last comes first
+    CHECK(track.counts(parts[free], 1) == Answer::kLate);          // that part is done
+    parts[free] = again[0];
+  }
+  for (std::size_t i = 0; i < kCount; ++i)
+    if (i != 70 && i != 130) CHECK(track.counts(parts[i], 1) == Answer::kCounted);
+  CHECK(pass->ended());
+  CHECK(pass->values().front().second == static_cast<double>(kCount));
+}
+
 TEST_CASE("evaluation: closing interrupts the current pass") {
   Track track(1);
   const auto pass = track.queue.begin("eval", {}, 7);

@@ -3,6 +3,7 @@
 // The choice of workers for closures, without workers or a network. Their life: test_worker_life.cpp.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <random>
 #include <set>
 
@@ -77,6 +78,82 @@ TEST_CASE("worker pool: a lost worker's closures come back in their order, and i
   const auto generation = pool[0].generation();
   pool.end_all();
   CHECK(pool[0].generation() == generation + 1);
+}
+
+TEST_CASE("worker pool: lists of workers are compared by word") {
+  WorkerList some, others;
+  CHECK(some.is_within(others));
+  for (const std::size_t index : {3, 70, 200}) some.set(index, true);
+  CHECK_FALSE(some.is_within(others));  // which has no words yet
+  for (const std::size_t index : {3, 70, 71}) others.set(index, true);
+  CHECK(some.find_without(others, 0) == 200);
+  CHECK(some.find_without(WorkerList(), 4) == 70);
+  CHECK_FALSE(some.find_without(others, 201));
+  others.set(200, true);
+  CHECK(some.is_within(others));
+  CHECK(some.contains(70));
+  CHECK_FALSE(some.contains(71));
+  CHECK_FALSE(some.contains(7000));
+  CHECK(some.size() == 3);
+}
+
+TEST_CASE("worker pool: what is known of all workers is what a look at every one would say") {
+  constexpr std::size_t kCount = 70;
+  std::mt19937 random(7);
+  WorkerPool pool;
+  for (std::size_t i = 0; i < kCount; ++i) pool.add(fmt::format("worker:{}", i), Window(64));
+  for (int step = 0; step < 5000; ++step) {
+    const std::size_t index = random() % kCount;
+    const Worker& worker = pool[index];
+    const auto generation = worker.generation();
+    switch (random() % 8) {
+      case 0:
+        take_down(pool, index);
+        break;
+      case 1:
+        pool.up(index, 1, random() % 2 == 0, {});
+        break;
+      case 2:
+        pool.load_failed(index, generation, {Code::kUnavailable, "it failed", {}}, {});
+        break;
+      case 3:
+        pool.server_trouble(index, generation, {});
+        break;
+      case 4:
+        pool.resume(index, generation);
+        break;
+      case 5:
+        if (worker.state() == WorkerState::kLoading && worker.replicas() == 0) {
+          const int replicas = 1 + static_cast<int>(random() % 2);
+          std::optional<std::string> other;
+          for (std::size_t i = 0; i < kCount && !other; ++i)
+            if (pool[i].replicas() > 0 && pool[i].replicas() != replicas) other = pool[i].name();
+          const auto mismatch = pool.replicas_known(index, generation, replicas, 0);
+          REQUIRE(mismatch.has_value() == other.has_value());
+          if (mismatch) REQUIRE(mismatch->error.message.starts_with(*other + " has"));
+        }
+        break;
+      case 6:
+        pool.ready(index, generation, Window(64), {});
+        break;
+      default:
+        pool.answered(index, false, std::chrono::microseconds(random() % 20000), {});
+    }
+    std::map<WorkerState, std::size_t> counts;
+    std::size_t windows = 0;
+    bool are_known = true;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      ++counts[pool[i].state()];
+      if (pool[i].is_ready()) windows += pool[i].window().size();
+      are_known = are_known && !(pool[i].state() == WorkerState::kLoading && pool[i].replicas() == 0);
+      REQUIRE(pool.ready().contains(i) == pool[i].is_ready());
+      REQUIRE(pool.able().contains(i) == (pool[i].is_ready() && !pool[i].is_paused()));
+    }
+    for (const auto state : {WorkerState::kAway, WorkerState::kWaiting, WorkerState::kLoading, WorkerState::kReady})
+      REQUIRE(pool.count(state) == counts[state]);
+    REQUIRE(pool.windows() == windows);
+    REQUIRE(pool.are_replicas_known() == are_known);
+  }
 }
 
 TEST_CASE("worker pool: the lists say what a look at every worker would say") {
