@@ -4,7 +4,7 @@
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
-# A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--json FILE]
+# A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
@@ -162,7 +162,7 @@ bench_data() {
 
 # Not one of all: it takes as long as everything else together.
 bench_scale() {
-  ninja -C "$build" --quiet tests/bench/bench-farm tests/bench/bench-scale
+  ninja -C "$build" --quiet tests/bench/bench-farm tests/bench/bench-scale tests/bench/bench-states
   python3 "$source/tests/bench/scale/run.py" "$build" "$@"
 }
 

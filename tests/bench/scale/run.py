@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a trivial closure costs a coordinator of many workers, beside one of eight, in processor time.
+"""What a trivial closure costs a coordinator of many workers, beside one of eight, in processor time; and what joins,
+losses and the like cost the state machines of more tasks than fit on one machine.
 
-usage: run.py BUILD [--workers 8,100,1000,4000] [--closures N] [--json FILE]
+usage: run.py BUILD [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]
 """
 import argparse
 import json
@@ -42,10 +43,17 @@ def main():
     arguments.add_argument("build", type=pathlib.Path)
     arguments.add_argument("--workers", default="8,100,1000,4000")
     arguments.add_argument("--closures", type=int, default=100000)
+    arguments.add_argument("--states", default="1000,4000,10000")
     arguments.add_argument("--json", type=argparse.FileType("w"))
     given = arguments.parse_args()
+
+    def show(line):
+        print("  ".join(f"{key} {value}" for key, value in line.items()), flush=True)
+        if given.json:
+            given.json.write(json.dumps(line) + "\n")
+
     least = None
-    for workers in map(int, given.workers.split(",")):
+    for workers in map(int, filter(None, given.workers.split(","))):
         with Farm(given.build, workers) as farm, tempfile.NamedTemporaryFile("w", suffix=".json") as spec:
             json.dump(farm.spec, spec)
             spec.flush()
@@ -56,9 +64,10 @@ def main():
         line = json.loads(done.stdout)
         least = least or line["closure_cpu_us"]
         line["by_the_first"] = round(line["closure_cpu_us"] / least, 2)
-        print("  ".join(f"{key} {value}" for key, value in line.items()), flush=True)
-        if given.json:
-            given.json.write(json.dumps(line) + "\n")
+        show(line)
+    for tasks in filter(None, given.states.split(",")):
+        done = subprocess.run([given.build / "tests/bench/bench-states", tasks], stdout=subprocess.PIPE, text=True, check=True)
+        show(json.loads(done.stdout))
 
 
 if __name__ == "__main__":
