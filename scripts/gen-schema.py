@@ -392,6 +392,7 @@ TRAIN = record(
         "replicas": enum("each split"),
         "checkpoint": record(
             {
+                "by": enum("auto servers coordinator"),
                 "dir": TEXT,
                 "every": any_of(POSITIVE_INTEGER, ref("duration")),
                 "keep": {"type": "integer", "minimum": 0, "maximum": 1_000_000},

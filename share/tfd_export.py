@@ -80,14 +80,34 @@ def read_safetensors(path):
         raise ValueError(f"{path} is no safetensors file: {problem}") from None
 
 
-def checkpoint_file(checkpoint):
-    """The file of a checkpoint: itself, or the newest one of a directory that tfd wrote."""
+def read_checkpoint(path):
+    """The values of a checkpoint, {name: array}: of one file, or of the parts that parameter servers have written."""
+    path = pathlib.Path(path)
+    if not path.is_dir():
+        return read_safetensors(path)
+    index = json.loads((path / "index.json").read_text())
+    values = {}
+    for part in index["parts"]:
+        file = path / pathlib.PurePath(part["file"]).name
+        if file.stat().st_size != part["bytes"]:
+            raise ValueError(f"{file} has {file.stat().st_size} bytes, but {part['bytes']} were written")
+        values.update(read_safetensors(file))
+    for name, value in index["sharded"].items():
+        variable, mark, slot = name.partition("/.optimizer/")
+        values[name] = np.concatenate([values.pop(f"{variable}/part_{shard}{mark}{slot}") for shard in range(value["shards"])])
+    values.update({name: np.int64(count) for name, count in index["counters"].items()})
+    return values
+
+
+def checkpoint_path(checkpoint):
+    """Where a checkpoint is: itself, or the newest one of a directory that tfd wrote."""
     checkpoint = pathlib.Path(checkpoint)
     if not checkpoint.is_dir():
         return checkpoint
     index = checkpoint / "index.json"
     if index.exists():
-        return checkpoint / json.loads(index.read_text())["latest"]
+        found = json.loads(index.read_text())
+        return checkpoint if "parts" in found else checkpoint / found["latest"]
     steps = sorted(checkpoint.glob("step-*.safetensors"))
     if not steps:
         raise FileNotFoundError(f"{checkpoint} has no checkpoint (step-N.safetensors)")
@@ -103,8 +123,8 @@ def load_into(target, checkpoint):
     are changed in place; or a tree of arrays as jax() takes it (params, or state), of which a new one is returned. ValueError names what is missing or of
     another shape.
     """
-    path = checkpoint_file(checkpoint)
-    values = read_safetensors(path)
+    path = checkpoint_path(checkpoint)
+    values = read_checkpoint(path)
 
     def value_of(name, shape):
         if name not in values:

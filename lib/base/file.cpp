@@ -77,8 +77,8 @@ Result<OpenFile> make_temporary_beside(const std::string& target, mode_t mode) {
   return fail(Code::kAlreadyExists, "cannot write {}: no free temporary name beside it", target);
 }
 
-/// Makes the rename itself survive a crash.
-int sync_directory(const std::string& directory) {
+/// Makes a rename itself survive a crash.
+int sync_names_in(const std::string& directory) {
   const OpenFile file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), {});
   if (file.get() < 0) return errno == EACCES ? 0 : errno;  // a directory that one may write but not list
   const int saved_errno = file.sync();
@@ -136,7 +136,7 @@ Result<void> save_file(const std::string& path, std::span<const Piece> pieces, m
   if (saved_errno == 0) saved_errno = file.sync();
   if (saved_errno == 0) saved_errno = file.close();
   if (saved_errno == 0) saved_errno = file.rename_to(target);
-  if (saved_errno == 0) saved_errno = sync_directory(directory_of(target));
+  if (saved_errno == 0) saved_errno = sync_names_in(directory_of(target));
   if (saved_errno != 0) return refused(saved_errno);
   return {};
 }
@@ -144,6 +144,11 @@ Result<void> save_file(const std::string& path, std::span<const Piece> pieces, m
 Result<void> save_file(const std::string& path, std::string_view content, mode_t mode) {
   const Piece piece = std::as_bytes(std::span(content));
   return save_file(path, std::span(&piece, 1), mode);
+}
+
+Result<void> sync_directory(const std::string& directory) {
+  if (const int saved_errno = sync_names_in(directory)) return fail_errno(saved_errno, "cannot sync " + directory);
+  return {};
 }
 
 }  // namespace tfd

@@ -54,6 +54,8 @@ class Coordinator final : public ClusterCoordinator {
                                                                Deadline deadline) override;
   void stop_evaluating() override;
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
+  Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
+                                             Deadline deadline) override;
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
                             Deadline deadline) override;
   Result<void> use_averages(Deadline deadline) override;

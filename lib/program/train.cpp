@@ -40,8 +40,16 @@ Result<Duration> parse_time(const Node& node) {
   return time;
 }
 
+Result<CheckpointsBy> parse_writers(const Node& node) {
+  const std::string who = node.is_text() ? TFD_TRY(node.text()) : std::string();
+  if (who == "auto") return CheckpointsBy::kAuto;
+  if (who == "servers") return CheckpointsBy::kServers;
+  if (who == "coordinator") return CheckpointsBy::kCoordinator;
+  return node.fail("must be \"auto\", \"servers\" or \"coordinator\"");
+}
+
 Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
-  TFD_TRY(node.expect_object({"dir", "every", "keep", "keep_best", "on", "resume"}));
+  TFD_TRY(node.expect_object({"by", "dir", "every", "keep", "keep_best", "on", "resume"}));
   CheckpointDef checkpoint;
   const std::filesystem::path stated = TFD_TRY(TFD_TRY(node.member("dir")).text());
   const auto path =
@@ -71,6 +79,7 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
     if (who != "chief" && who != "hosts") return on->fail("must be \"chief\" or \"hosts\"");
     checkpoint.on = who == "hosts" ? CheckpointsOn::kHosts : CheckpointsOn::kChief;
   }
+  if (const auto by = node.find("by")) checkpoint.by = TFD_TRY(parse_writers(*by));
   return checkpoint;
 }
 

@@ -237,6 +237,15 @@ Result<SafetensorsReader> SafetensorsReader::open(const std::string& path) {
   return reader;
 }
 
+std::vector<std::string> SafetensorsReader::names_in_order() const {
+  std::vector<std::pair<std::uint64_t, std::string>> found;
+  for (const auto& [name, offset] : offsets_) found.emplace_back(offset, name);
+  std::ranges::sort(found);
+  std::vector<std::string> out;
+  for (auto& [offset, name] : found) out.push_back(std::move(name));
+  return out;
+}
+
 Result<Tensor> SafetensorsReader::read(const std::string& name, const TensorSpec& part, std::uint64_t skipped) const {
   return read_tensor(file_, offsets_.at(name) + skipped, part);
 }
@@ -279,11 +288,15 @@ Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_vie
   return read_tensor(stream, found->spec);
 }
 
-Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {
-  const std::string header = TFD_TRY(format_header(file), "cannot write " + path);
+Result<std::string> format_safetensors_head(const SafetensorsFile& file) {
+  const std::string header = TFD_TRY(format_header(file));
   const std::uint64_t length = header.size();
-  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)),
-                                                 std::as_bytes(std::span(header))};
+  return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header;
+}
+
+Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file) {
+  const std::string head = TFD_TRY(format_safetensors_head(file), "cannot write " + path);
+  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(head))};
   for (const auto& [name, tensor] : file.tensors) pieces.push_back(tensor.bytes());
   return save_file(path, pieces);
 }

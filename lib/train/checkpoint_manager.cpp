@@ -15,6 +15,14 @@ namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 
+std::future<Result<std::string>> save_parts_in_background(const std::string& directory, variable::Checkpoint about,
+                                                          int keep, variable::WriteParts write) {
+  return std::async(std::launch::async, [directory, about = std::move(about), keep, held = std::move(write)]() mutable {
+    const variable::WriteParts own = std::move(held);  // ends with the writing, not with the future
+    return variable::save_checkpoint_in_parts(directory, about, keep, own);
+  });
+}
+
 }  // namespace
 
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
@@ -172,16 +180,19 @@ Deadline CheckpointManager::next_time() const {
   return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
 }
 
-void CheckpointManager::begin_saving(variable::Checkpoint checkpoint) {
+void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
-  written_ = save_in_background(train_.checkpoint->directory, std::move(checkpoint), train_.checkpoint->keep);
+  const program::CheckpointDef& to = *train_.checkpoint;
+  written_ = write ? save_parts_in_background(to.directory, std::move(checkpoint), to.keep, std::move(write))
+                   : save_in_background(to.directory, std::move(checkpoint), to.keep);
 }
 
 Result<bool> CheckpointManager::finish_saving() {
   auto path = written_.get();
   const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
-  if (!path && path.error().code == Code::kAborted) return fail(std::move(path).error());
+  const bool is_lost = !path && path.error().code == Code::kUnavailable && !path.error().task.empty();
+  if (is_lost || (!path && path.error().code == Code::kAborted)) return fail(std::move(path).error());
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
     return false;

@@ -379,15 +379,16 @@ Result<variable::Checkpoint> TrainLoop::take_checkpoint() {
   return checkpoint;
 }
 
-// Writes a checkpoint while training continues; one at a time, so that at most one additional state is in memory. A
-// failed write is only reported.
+// Writes a checkpoint while training continues, or has it written; one at a time, so that at most one additional state
+// is in memory. A failed write is only reported, unless it was a task's end.
 Result<void> TrainLoop::save() {
   if (!checkpoints_.are_saved()) return {};
   TFD_TRY(await_saved());
-  variable::Checkpoint checkpoint = TFD_TRY(take_checkpoint());
-  TFD_TRY(driver_.save_elsewhere(checkpoint));
+  auto parts = TFD_TRY(driver_.begin_writing(checkpoints_.run()));
+  variable::Checkpoint checkpoint = parts ? std::move(parts->about) : TFD_TRY(take_checkpoint());
+  if (!parts) TFD_TRY(driver_.save_elsewhere(checkpoint));
   saved_from_ = checkpoint.step;
-  checkpoints_.begin_saving(std::move(checkpoint));
+  checkpoints_.begin_saving(std::move(checkpoint), parts ? std::move(parts->write) : nullptr);
   return {};
 }
 

@@ -5,6 +5,7 @@
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
 # A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]
+# A checkpoint during a training: run.sh BUILD checkpoint [--mib 1024] [--shards 64] [--rounds 3]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
@@ -166,11 +167,17 @@ bench_scale() {
   python3 "$source/tests/bench/scale/run.py" "$build" "$@"
 }
 
+# Not one of all: it writes 6 GiB.
+bench_checkpoint() {
+  ninja -C "$build" --quiet tools/tfd-serve tools/tfd-coordinate
+  python3 "$source/tests/bench/checkpoint.py" "$build/tools" "$work/checkpoint" "$@"
+}
+
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
   all) bench_coordinate; bench_push_pull; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
   push-pull) bench_push_pull ;;
-  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | build) "bench_$what" "${@:3}" ;;
+  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | checkpoint | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac

@@ -119,6 +119,16 @@ constexpr std::array kCodecs{
             check(message, task::decode_due,
                   [&](const auto& due) { return task::encode_due(Kind::kDue, due, message.epoch); });
           }},
+    Codec{static_cast<std::uint16_t>(StateKind::kProbe),
+          [](const Message& message) {
+            check(message, task::decode_probe, [&](const auto& probe) { return task::encode(probe, message.epoch); });
+          }},
+    Codec{static_cast<std::uint16_t>(StateKind::kWritePart),
+          [](const Message& message) {
+            check(message, task::decode_write_part,
+                  [&](const auto& part) { return task::encode(part, message.epoch); });
+          }},
+    codec<task::decode_written_part>(StateKind::kWritePart),
 };
 
 }  // namespace

@@ -83,8 +83,9 @@ Result<ExitCode> list(const Asked& a, cli::Io& io) {
   return are_whole ? ExitCode::kDone : ExitCode::kBadInput;
 }
 
-/// Reads everything; the variables that have values that aren't finite, with how many.
+/// Reads everything, and compares digests; the variables that have values that aren't finite, with how many.
 Result<std::vector<std::string>> read_whole(const Source& source) {
+  TFD_TRY(source.reader.check_digests());
   std::vector<std::string> not_finite;
   for (const auto& [name, spec] : source.reader.specs()) {
     const Tensor value = TFD_TRY(source.reader.read(name));
@@ -257,8 +258,8 @@ Result<void> save_folder(const std::string& folder, const tensor::SafetensorsFil
 Result<ExitCode> convert(const Asked& a, cli::Io& io) {
   const std::string& path = a.paths.front();
   std::error_code error;
-  const bool is_folder =
-      fs::is_directory(path, error) && TFD_TRY(variable::read_checkpoint_index(path)).checkpoints.empty();
+  const bool is_folder = fs::is_directory(path, error) && !variable::is_checkpoint_in_parts(path) &&
+                         TFD_TRY(variable::read_checkpoint_index(path)).checkpoints.empty();
   tensor::SafetensorsFile out;
   if (is_folder) {
     out = TFD_TRY(load_folder(path));

@@ -14,14 +14,12 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<Source> open_file(const std::string& path) {
-  Source out{TFD_TRY(tensor::SafetensorsReader::open(path)), std::nullopt};
+  Source out{TFD_TRY(variable::CheckpointReader::open(path)), std::nullopt};
   if (const std::string step = out.said("step"); !step.empty())
     out.step = TFD_TRY(parse_integer(step, 0, INT64_MAX), fmt::format("{}: step", path));
   else
     out.step = variable::step_of_checkpoint(path);
-  std::error_code error;
-  out.bytes = fs::file_size(path, error);
-  if (error) return fail_errno(error.value(), path);
+  out.bytes = out.reader.bytes();
   return out;
 }
 
@@ -34,7 +32,7 @@ std::string Source::said(const std::string& key) const {
 
 Result<std::vector<std::string>> files_of(const std::string& path) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector{path};
+  if (!fs::is_directory(path, error) || variable::is_checkpoint_in_parts(path)) return std::vector{path};
   std::vector<std::string> out;
   for (auto& [step, file] : TFD_TRY(variable::list_checkpoints(path))) out.push_back(std::move(file));
   if (out.empty()) return fail(Code::kNotFound, "no checkpoint in {}", path);

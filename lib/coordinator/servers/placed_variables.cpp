@@ -6,6 +6,11 @@
 #include "workers/worker_resources.hpp"
 
 namespace tfd::coordinator {
+namespace {
+
+constexpr Duration kProbeAnswer = std::chrono::seconds(10);  // of a file system that may hang
+
+}  // namespace
 
 Result<void> check_value(const program::Program& program, const std::string& variable, const tensor::Tensor& value) {
   const tensor::TensorSpec& spec = program.find_variable(variable)->spec;
@@ -79,6 +84,23 @@ Result<void> PlacedVariables::assign_rows(const std::string& variable, const ten
 
 Result<PlacedVariables::State> PlacedVariables::export_state(Deadline deadline) {
   return copies_.gather(TFD_TRY(told(servers_.export_state(deadline))));
+}
+
+Result<variable::WriteParts> PlacedVariables::begin_writing(const std::string& directory, const std::string& run,
+                                                            Deadline deadline) {
+  if (!copies_.empty())
+    return fail(Code::kUnimplemented, "variables are synchronized on read, with a value for each of {} replicas",
+                copies_.replicas());
+  if (!probed_) {
+    auto probed = servers_.probe_directory(directory, run, Deadline::after(kProbeAnswer).earlier_of(deadline));
+    if (!probed && probed.error().code != Code::kFailedPrecondition) return fail(std::move(probed).error());
+    probed_ = std::move(probed);
+  }
+  TFD_TRY(*probed_);
+  auto writing = TFD_TRY(told(servers_.begin_writing(deadline)));
+  return variable::WriteParts([this, writing = std::move(writing)](const std::string& in, const std::string& name) {
+    return told(writing(in, name));
+  });
 }
 
 Result<void> PlacedVariables::import_state(const State& state, Deadline deadline) {

@@ -4,6 +4,7 @@
 // The variables on parameter servers, as callers of the coordinator read and assign them: checks what is asked, and
 // spreads it to the copies of replicas. Private to the room. Thread rule: thread-safe; functions block their caller.
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tfd/program/program.hpp"
@@ -37,6 +38,9 @@ class PlacedVariables {
   Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
                            Deadline deadline);
   Result<State> export_state(Deadline deadline);
+  /// task::ParameterServers::begin_writing(), after a probe of the directory the first time. kUnimplemented: variables
+  /// have copies, whose values only a coordinator can put together.
+  Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run, Deadline deadline);
   Result<void> import_state(const State& state, Deadline deadline);
   Result<void> use_averages(Deadline deadline);
 
@@ -51,6 +55,7 @@ class PlacedVariables {
   const step::ReplicaCopies& copies_;
   task::ParameterServers& servers_;
   const std::function<void(const Error&)> on_refused_;
+  std::optional<Result<void>> probed_;  // by begin_writing(), which one thread calls
 };
 
 }  // namespace tfd::coordinator

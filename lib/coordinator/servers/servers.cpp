@@ -201,6 +201,12 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
 
 Result<task::NamedState> Coordinator::export_state(Deadline deadline) { return variables_->export_state(deadline); }
 
+Result<variable::WriteParts> Coordinator::begin_writing(const std::string& directory, const std::string& run,
+                                                        Deadline deadline) {
+  if (servers_.empty()) return fail(Code::kUnimplemented, "there is no parameter server");
+  return variables_->begin_writing(directory, run, deadline);
+}
+
 Result<void> Coordinator::import_state(const task::NamedState& state, Deadline deadline) {
   return variables_->import_state(state, deadline);
 }

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t kWindow = 2;                                   // closures per worker: one runs, one waits
 constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // poll interval for an interruption
 constexpr Duration kStateTimeout = std::chrono::minutes(5);          // to transfer all variables
+constexpr std::uint64_t kMuch = std::uint64_t{64} << 20;             // bytes of variables that servers write themselves
 
 /// Makes steps through a coordinator, which alone changes the variables.
 class CoordinatorDriver final : public train::StepDriver {
@@ -44,6 +45,7 @@ class CoordinatorDriver final : public train::StepDriver {
   Result<void> tell_news(train::StepControl& control) override;
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override;
   Result<variable::Checkpoint> export_state() override;
+  Result<std::optional<SnapshotElsewhere>> begin_writing(const std::string& run) override;
   Result<void> import_state(const variable::Checkpoint& state) override;
   Result<void> use_averages() override;
   void show(const std::string& standing) override { coordinator_->show_training(standing); }
@@ -61,6 +63,9 @@ class CoordinatorDriver final : public train::StepDriver {
     if (!coordinator_->lost()) (void)coordinator_->forget_run();  // an unreachable run can't be adopted
   }
   Result<void> finish_adopted(const AdoptedRun& run);
+  variable::Checkpoint about_checkpoint() const;
+  bool may_servers_write() const;
+  void say_who_writes(const Error& why);
   Result<train::AdvanceResult> settle_steps(train::StepControl& control, bool interrupted);
   Result<train::AdvanceResult> count_rest(train::StepControl& control, const Result<void>& joined);
   Result<void> count(train::StepControl& control, std::int64_t step, const RemoteValue& value) const {
@@ -74,6 +79,7 @@ class CoordinatorDriver final : public train::StepDriver {
   const TrainOptions& options_;
   const OnServerLost& on_lost_;
   bool has_begun_ = false;
+  bool servers_cannot_write_ = false;  // checkpoints, to their directory
   std::optional<train::ServerLoss> loss_;
   std::stop_source stop_connecting_;
   Notifier notifier_;
@@ -216,11 +222,61 @@ Result<train::EvaluationResult> CoordinatorDriver::evaluate(const variable::Chec
   return train::EvaluationResult{steps_.counted(), std::move(metrics)};
 }
 
-Result<variable::Checkpoint> CoordinatorDriver::export_state() {
-  const train::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
+variable::Checkpoint CoordinatorDriver::about_checkpoint() const {
   variable::Checkpoint checkpoint;
   checkpoint.step = steps_.counted();
   checkpoint.data_position = format_data_progress(program_, coordinator_->data_progress());
+  return checkpoint;
+}
+
+/// True if the parameter servers are to write checkpoints: as the program says, or since there is much to write.
+bool CoordinatorDriver::may_servers_write() const {
+  if (train_.checkpoint->by != program::CheckpointsBy::kAuto)
+    return train_.checkpoint->by == program::CheckpointsBy::kServers;
+  std::uint64_t bytes = 0;
+  for (const program::VariableDef& one : program_.variables)
+    if (!one.per_worker)
+      bytes += static_cast<std::uint64_t>(tensor::element_count(one.spec.shape)) * tensor::dtype_size(one.spec.dtype);
+  return bytes > kMuch;
+}
+
+Result<std::optional<train::StepDriver::SnapshotElsewhere>> CoordinatorDriver::begin_writing(const std::string& run) {
+  if (servers_cannot_write_ || !may_servers_write()) return std::nullopt;
+  const train::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
+  auto write = coordinator_->begin_writing(train_.checkpoint->directory, run, Deadline::after(kStateTimeout));
+  if (write) {
+    SnapshotElsewhere out{about_checkpoint(), std::move(*write)};
+    out.about.run = run;
+    return out;
+  }
+  switch (write.error().code) {
+    case Code::kFailedPrecondition:
+    case Code::kUnimplemented:
+      say_who_writes(write.error());
+      return std::nullopt;
+    case Code::kResourceExhausted:  // tried by this process, which reports it, and again by the servers next time
+    case Code::kPermissionDenied:
+    case Code::kNotFound:
+    case Code::kSystem:
+      return std::nullopt;
+    default:
+      return fail(std::move(write).error());
+  }
+}
+
+/// Says once that the parameter servers don't write checkpoints, and why.
+void CoordinatorDriver::say_who_writes(const Error& why) {
+  servers_cannot_write_ = true;
+  const auto text = fmt::format("the coordinator writes the checkpoints itself: {}", why.message);
+  if (train_.checkpoint->by == program::CheckpointsBy::kServers)
+    options_.log.warning("{}", text);
+  else
+    options_.log.info("{}", text);
+}
+
+Result<variable::Checkpoint> CoordinatorDriver::export_state() {
+  const train::Trace::Span span(options_.trace.get(), "save", 0, steps_.counted());
+  variable::Checkpoint checkpoint = about_checkpoint();
   checkpoint.state = TFD_TRY(coordinator_->export_state(Deadline::after(kStateTimeout)));
   return checkpoint;
 }

@@ -12,11 +12,7 @@ namespace {
 using tensor::Tensor;
 using variable::PlacedVariable;
 
-// Names in VariableStore::export_state().
-constexpr std::string_view kIterations = ".iterations";
-constexpr std::string_view kSlotMark = "/.optimizer/";
-
-std::string base_of(const std::string& name) { return name.substr(0, name.find(kSlotMark)); }
+constexpr std::string_view kSlotMark = "/.optimizer/";  // in VariableStore::export_state()
 
 const Tensor& larger(const Tensor& a, const Tensor& b) {
   return a.as<std::int64_t>()[0] >= b.as<std::int64_t>()[0] ? a : b;
@@ -44,7 +40,7 @@ class Joiner {
   }
 
   Result<void> add(const std::string& name, Tensor value) {
-    const std::string base = base_of(name);
+    const std::string base = variable_of(name);
     const auto shard = shards_.find(base);
     if (shard == shards_.end() && name != kIterations) {
       entries_.push_back({name, nullptr, {std::move(value)}});
@@ -90,6 +86,8 @@ class Joiner {
 
 }  // namespace
 
+std::string variable_of(const std::string& name) { return name.substr(0, name.find(kSlotMark)); }
+
 std::string stored_name(const PlacedVariable& placed, std::size_t shard) {
   return placed.ps.size() == 1 ? placed.name : variable::shard_name(placed.name, static_cast<std::int64_t>(shard));
 }
@@ -133,7 +131,7 @@ Result<std::vector<State>> cut_state(const Placement& placement, const State& st
       for (State& part : parts) part.emplace_back(name, value);
       continue;
     }
-    const std::string base = base_of(name);
+    const std::string base = variable_of(name);
     const auto found = placement.placed.find(base);
     if (found == placement.placed.end()) continue;
     const PlacedVariable& placed = found->second;

@@ -4,16 +4,23 @@
 // Converts between sharded variables on parameter servers and whole ones everywhere else. Checkpoints hold whole
 // variables and slots, too, so that another number of parameter servers, or another partitioner, can read them.
 // Thread rule: pure functions.
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tfd/task/placement.hpp"
+#include "tfd/task/server_client.hpp"
 
 namespace tfd::task {
 
 using State = std::vector<std::pair<std::string, tensor::Tensor>>;  // as VariableStore::export_state
 
+/// Entry of every server's state: the closures whose updates it has applied.
+inline constexpr std::string_view kIterations = ".iterations";
+/// The variable of an entry of a state: "w" of "w/.optimizer/adam/m".
+std::string variable_of(const std::string& name);
 /// Name of a shard on a parameter server: "table/part_1", or the variable's name if it isn't sharded.
 std::string stored_name(const variable::PlacedVariable& placed, std::size_t shard);
 
@@ -28,5 +35,18 @@ Result<State> join_state(const Placement& placement, std::vector<State> parts);
 /// Splits a state by parameter server; names unknown to the placement are left out. kInvalidArgument: a value of
 /// another shape.
 Result<std::vector<State>> cut_state(const Placement& placement, const State& state);
+
+/// What each parameter server writes of a checkpoint in parts, and what the coordinator writes of it.
+struct PartsPlan {
+  struct Server {
+    std::vector<std::uint32_t> written;  // positions in what it exports
+    std::vector<std::uint32_t> counters;
+    std::vector<std::string> counted;  // their names in the checkpoint
+  };
+  std::vector<Server> servers;
+  std::vector<variable::ShardedValue> sharded = {};
+};
+/// Plans the parts of an export so that they have the same values as join_state() makes of it.
+Result<PartsPlan> plan_parts(const Placement& placement, const std::vector<ExportedState>& exports);
 
 }  // namespace tfd::task

@@ -163,6 +163,16 @@ void ServerClient::export_part(std::uint64_t id, const std::vector<std::uint32_t
                      of_count(positions.size(), std::move(done)));
 }
 
+void ServerClient::probe(const DirectoryProbe& probe, Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode(probe, epoch()), deadline, acknowledged(std::move(done)));
+}
+
+void ServerClient::write_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, const PartPlace& place,
+                              Deadline deadline, Callback<variable::CheckpointPart> done) {
+  endpoint().request(peer(), encode(WritePart{id, positions, place}, epoch()), deadline,
+                     decoded(std::move(done), decode_written_part));
+}
+
 void ServerClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
   endpoint().request(peer(), encode_state(StateKind::kBeginImport, epoch()), deadline,
                      decoded(std::move(done), decode_state_id));

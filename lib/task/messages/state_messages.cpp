@@ -102,4 +102,66 @@ Result<ImportPart> decode_import_part(const transport::Message& message) {
   return out;
 }
 
+transport::Message encode(const DirectoryProbe& probe, std::uint64_t epoch) {
+  Writer out;
+  out.put(probe.directory);
+  out.put(probe.name);
+  out.put(probe.token);
+  out.put(probe.part);
+  return make_message(StateKind::kProbe, out, {}, epoch);
+}
+
+Result<DirectoryProbe> decode_probe(const transport::Message& message) {
+  Reader in(message, StateKind::kProbe);
+  DirectoryProbe out;
+  out.directory = in.text();
+  out.name = in.text();
+  out.token = in.text();
+  out.part = in.number<std::uint32_t>();
+  TFD_TRY(in.end("probe"));
+  return out;
+}
+
+transport::Message encode(const WritePart& part, std::uint64_t epoch) {
+  Writer out;
+  out.put(part.id);
+  out.put(part.place.directory);
+  out.put(part.place.name);
+  out.put(part.place.part);
+  out.put(part.place.parts);
+  out.count(part.positions.size());
+  for (const std::uint32_t position : part.positions) out.put(position);
+  return make_message(StateKind::kWritePart, out, {}, epoch);
+}
+
+Result<WritePart> decode_write_part(const transport::Message& message) {
+  Reader in(message, StateKind::kWritePart);
+  WritePart out;
+  out.id = in.number<std::uint64_t>();
+  out.place.directory = in.text();
+  out.place.name = in.text();
+  out.place.part = in.number<std::uint32_t>();
+  out.place.parts = in.number<std::uint32_t>();
+  const std::size_t count = in.count(sizeof(std::uint32_t));
+  for (std::size_t i = 0; i < count && in.is_good(); ++i) out.positions.push_back(in.number<std::uint32_t>());
+  TFD_TRY(in.end("part of a checkpoint"));
+  return out;
+}
+
+transport::Message encode(const variable::CheckpointPart& part) {
+  Writer out;
+  out.put(part.bytes);
+  out.put(part.digest);
+  return make_message(StateKind::kWritePart, out);
+}
+
+Result<variable::CheckpointPart> decode_written_part(const transport::Message& message) {
+  Reader in(message, StateKind::kWritePart);
+  variable::CheckpointPart out;
+  out.bytes = in.number<std::uint64_t>();
+  out.digest = in.number<std::uint64_t>();
+  TFD_TRY(in.end("written part"));
+  return out;
+}
+
 }  // namespace tfd::task

@@ -10,6 +10,10 @@
 //   kBeginImport   nothing -> id
 //   kImportPart    id, names; a tensor for each -> nothing
 //   kCommitImport  id -> nothing; all that came becomes the state, or nothing of it
+//   kProbe         a directory and a token -> nothing; whether the server sees the directory, and may write there
+//   kWritePart     id, positions in what kBeginExport listed, where to -> size and digest of the part, once it is on
+//   disk;
+//                  the export has ended then
 //
 // Thread rule: pure functions.
 #include <cstdint>
@@ -29,8 +33,10 @@ enum class StateKind : std::uint16_t {
   kBeginImport = 33,
   kImportPart = 34,
   kCommitImport = 35,
+  kProbe = 36,
+  kWritePart = 37,
 };
-constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 35; }
+constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 37; }
 
 struct ExportPart {
   std::uint64_t id = 0;
@@ -41,6 +47,11 @@ struct ImportPart {
   std::vector<std::pair<std::string, tensor::Tensor>> values;
 };
 inline constexpr std::size_t kMostPartTensors = 4096;
+struct WritePart {
+  std::uint64_t id = 0;
+  std::vector<std::uint32_t> positions;
+  PartPlace place;
+};
 
 // decode_x() returns kInvalidArgument for a malformed message.
 /// The requests kBeginExport and kBeginImport, and an empty answer.
@@ -54,5 +65,12 @@ transport::Message encode(const ExportPart& part, std::uint64_t epoch);
 Result<ExportPart> decode_export_part(const transport::Message& message);
 transport::Message encode(const ImportPart& part, std::uint64_t epoch);
 Result<ImportPart> decode_import_part(const transport::Message& message);
+transport::Message encode(const DirectoryProbe& probe, std::uint64_t epoch);
+Result<DirectoryProbe> decode_probe(const transport::Message& message);
+transport::Message encode(const WritePart& part, std::uint64_t epoch);
+Result<WritePart> decode_write_part(const transport::Message& message);
+/// The answer to kWritePart.
+transport::Message encode(const variable::CheckpointPart& part);
+Result<variable::CheckpointPart> decode_written_part(const transport::Message& message);
 
 }  // namespace tfd::task

@@ -113,6 +113,7 @@ void PsService::stop() {
   wake_.notify_one();
   if (loader_.joinable()) loader_.join();
   executor_.stop();
+  states_.stop();
   if (watch_) watch_->close();
 }
 

@@ -42,6 +42,10 @@ void StateTransfers::handle(const Served& served, const transport::Caller& calle
       return responder.reply(import_part(caller.connection, request));
     case StateKind::kCommitImport:
       return commit_import(served, caller.connection, request, std::move(responder));
+    case StateKind::kProbe:
+      return probe(caller.connection, request, std::move(responder));
+    case StateKind::kWritePart:
+      return write_part(caller.connection, request, std::move(responder));
     case StateKind::kEndState:
       break;
   }
@@ -52,6 +56,7 @@ void StateTransfers::caller_gone(std::uint64_t connection) {
   const auto is_theirs = [&](const auto& one) { return one.second.connection == connection; };
   std::erase_if(exports_, is_theirs);
   std::erase_if(imports_, is_theirs);
+  writer_.cancel(connection);
 }
 
 bool StateTransfers::drop_unused(Clock::time_point since) {
@@ -96,6 +101,36 @@ Result<transport::Message> StateTransfers::export_part(std::uint64_t connection,
     answer.tensors.push_back(found->snapshot->values[position].second);
   }
   return answer;
+}
+
+void StateTransfers::probe(std::uint64_t connection, const transport::Message& request,
+                           transport::Responder responder) {
+  auto probe = decode_probe(request);
+  if (!probe) return responder.reply(fail(std::move(probe).error()));
+  writer_.probe(connection, std::move(*probe), request.epoch, std::move(responder));
+}
+
+// The export ends with it: what is written is released, so that updates need no copies of it any more.
+void StateTransfers::write_part(std::uint64_t connection, const transport::Message& request,
+                                transport::Responder responder) {
+  const auto part = decode_write_part(request);
+  if (!part) return responder.reply(fail(part.error()));
+  const Export* found = find_transfer(exports_, part->id, connection);
+  if (found == nullptr || !found->snapshot->is_complete.load(std::memory_order_acquire))
+    return responder.reply(no_transfer("export"));
+  const auto& all = found->snapshot->values;
+  if (part->positions.size() > all.size())
+    return responder.reply(
+        fail(Code::kInvalidArgument, "{} entries of an export of {}", part->positions.size(), all.size()));
+  variable::NamedValues values;
+  values.reserve(part->positions.size());
+  for (const std::uint32_t position : part->positions) {
+    if (position >= all.size())
+      return responder.reply(fail(Code::kInvalidArgument, "entry {} of an export of {}", position, all.size()));
+    values.push_back(all[position]);
+  }
+  exports_.erase(part->id);
+  writer_.write(connection, part->id, part->place, std::move(values), request.epoch, std::move(responder));
 }
 
 Result<transport::Message> StateTransfers::begin_import(const Served& served, std::uint64_t connection) {
@@ -151,6 +186,7 @@ Result<transport::Message> StateTransfers::end_state(std::uint64_t connection, c
   const std::uint64_t id = TFD_TRY(decode_state_id(request));
   if (find_transfer(exports_, id, connection) != nullptr) exports_.erase(id);
   if (find_transfer(imports_, id, connection) != nullptr) imports_.erase(id);
+  writer_.cancel(connection, id);
   return encode_state(StateKind::kEndState);
 }
 

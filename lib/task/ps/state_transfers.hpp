@@ -1,9 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers of states from and to a parameter server, in parts. An export is a snapshot from when it began, which
-// shares the variables' buffers until these are updated. An import is buffered until it is complete. Both end with the
-// connection that began them, or after a long time without requests. Thread rule: lives on the endpoint's I/O thread.
+// Transfers of states from and to a parameter server, in parts, and from there to disk. An export is a snapshot from
+// when it began, which shares the variables' buffers until these are updated. An import is buffered until it is
+// complete. Both end with the connection that began them, or after a long time without requests. Thread rule: lives on
+// the endpoint's I/O thread.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "messages/state_messages.hpp"
+#include "part_writer.hpp"
 #include "tfd/base/deadline.hpp"
 #include "variable_queues.hpp"
 
@@ -26,6 +28,8 @@ class StateTransfers {
   /// Ends transfers without a request since then; true if others are left.
   bool drop_unused(Clock::time_point since);
   bool empty() const { return exports_.empty() && imports_.empty(); }
+  /// Ends what is being written. Not on the I/O thread.
+  void stop() { writer_.stop(); }
 
  private:
   static constexpr std::size_t kMostExports = 4;  // each may keep a copy of the state alive
@@ -52,6 +56,8 @@ class StateTransfers {
 
   void begin_export(const Served& served, std::uint64_t connection, transport::Responder responder);
   Result<transport::Message> export_part(std::uint64_t connection, const transport::Message& request);
+  void write_part(std::uint64_t connection, const transport::Message& request, transport::Responder responder);
+  void probe(std::uint64_t connection, const transport::Message& request, transport::Responder responder);
   Result<transport::Message> begin_import(const Served& served, std::uint64_t connection);
   Result<transport::Message> import_part(std::uint64_t connection, const transport::Message& request);
   void commit_import(const Served& served, std::uint64_t connection, const transport::Message& request,
@@ -61,6 +67,7 @@ class StateTransfers {
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Export> exports_;
   std::map<std::uint64_t, Import> imports_;
+  PartWriter writer_;
 };
 
 }  // namespace tfd::task

@@ -4,14 +4,18 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <system_error>
 
 #include "checkpoint_name.hpp"
+#include "parts_index.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/tensor/safetensors.hpp"
+#include "tfd/variable/checkpoint_reader.hpp"
+#include "tfd/variable/unfinished_checkpoint.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -42,11 +46,11 @@ Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Ch
   return merged;
 }
 
-/// A file of this name that is another run's goes into "old-RUN", so that nothing is lost.
+/// A checkpoint of this name that is another run's goes into "old-RUN", so that nothing is lost.
 Result<void> set_aside(const std::string& directory, const std::string& path) {
-  const auto file = tensor::SafetensorsReader::open(path);
+  const auto metadata = read_checkpoint_metadata(path);
   std::string run = "unknown";
-  if (file && file->metadata().contains("run")) run = file->metadata().at("run");
+  if (metadata && metadata->contains("run")) run = metadata->at("run");
   const std::string place = TFD_TRY(make_place_aside(directory, run));
   std::error_code error;
   fs::rename(path, fs::path(place) / fs::path(path).filename(), error);
@@ -65,21 +69,26 @@ Result<void> check_writer(const std::string& directory, const CheckpointWriter& 
               directory, last.generation, own.group == last.group ? "the" : "another", own.generation);
 }
 
-Result<void> write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const std::string& run) {
-  tensor::SafetensorsFile file;
-  file.tensors = TFD_TRY(merge_state(checkpoint));
-  file.metadata = {
-      {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
-  if (!checkpoint.data_position.empty()) file.metadata["data"] = checkpoint.data_position;
-  if (checkpoint.replicas > 0) file.metadata["replicas"] = std::to_string(checkpoint.replicas);
-  if (checkpoint.threads > 0) file.metadata["threads"] = std::to_string(checkpoint.threads);
-  return save_safetensors(path, file);
+Result<void> write_file(const std::string& path, const Checkpoint& checkpoint, const std::string& run) {
+  return tensor::save_safetensors(
+      path, {.tensors = TFD_TRY(merge_state(checkpoint)), .metadata = metadata_of(checkpoint, run)});
+}
+
+Result<void> write_in_parts(const std::string& path, const Checkpoint& about, const std::string& run,
+                            const WriteParts& write) {
+  const std::string directory = fs::path(path).parent_path().string();
+  auto unfinished = TFD_TRY(UnfinishedCheckpoint::make(directory, about.step, run));
+  auto written = TFD_TRY(write(directory, unfinished.name()));
+  TFD_TRY(write_parts_index(unfinished.path(), {metadata_of(about, run), std::move(written)}));
+  TFD_TRY(CheckpointReader::open(unfinished.path()));
+  return unfinished.finish(fs::path(path).filename().string());
 }
 
 /// Its step where its metadata or its name says it.
 Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
-  tensor::SafetensorsFile file = TFD_TRY(tensor::load_safetensors(path));
-  if (const auto version = file.metadata.find("v"); version != file.metadata.end()) {
+  const auto reader = TFD_TRY(CheckpointReader::open(path));
+  const auto& metadata = reader.metadata();
+  if (const auto version = metadata.find("v"); version != metadata.end()) {
     const auto number = TFD_TRY(parse_integer(version->second, 1, INT64_MAX), fmt::format("{}: v", path));
     if (number > kVersion)
       return fail(Code::kInvalidArgument,
@@ -88,26 +97,74 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   }
   Checkpoint checkpoint;
   checkpoint.path = path;
-  checkpoint.state = std::move(file.tensors);
-  if (const auto run = file.metadata.find("run"); run != file.metadata.end()) checkpoint.run = run->second;
-  if (const auto data = file.metadata.find("data"); data != file.metadata.end())
-    checkpoint.data_position = data->second;
-  if (const auto replicas = file.metadata.find("replicas"); replicas != file.metadata.end())
+  checkpoint.state = TFD_TRY(reader.read_all());
+  if (const auto run = metadata.find("run"); run != metadata.end()) checkpoint.run = run->second;
+  if (const auto data = metadata.find("data"); data != metadata.end()) checkpoint.data_position = data->second;
+  if (const auto replicas = metadata.find("replicas"); replicas != metadata.end())
     checkpoint.replicas =
         static_cast<int>(TFD_TRY(parse_integer(replicas->second, 1, kMostReplicas), fmt::format("{}: replicas", path)));
-  if (const auto threads = file.metadata.find("threads"); threads != file.metadata.end())
+  if (const auto threads = metadata.find("threads"); threads != metadata.end())
     checkpoint.threads = static_cast<int>(parse_integer(threads->second, 0, INT_MAX).value_or(0));
-  const auto step = file.metadata.find("step");
+  const auto step = metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
-  if (step != file.metadata.end())
+  if (step != metadata.end())
     checkpoint.step = TFD_TRY(parse_integer(step->second, 0, INT64_MAX), fmt::format("{}: step", path));
   else if (named)
     checkpoint.step = *named;
-  const bool says_step = named || step != file.metadata.end();
+  const bool says_step = named || step != metadata.end();
   return std::pair(std::move(checkpoint), says_step);
 }
 
+/// Writes a checkpoint of this run at this path.
+using Write = std::function<Result<void>(const std::string& path, const std::string& run)>;
+
+Result<std::string> save(const std::string& directory, const Checkpoint& checkpoint, int keep, bool has_index,
+                         const std::string& name, const Write& write) {
+  if (checkpoint.step < 0 || keep < 0)
+    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step,
+                keep);
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
+  CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
+  const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
+  if (!is_of_other && has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
+  for (const auto& [step, other] : index.checkpoints)
+    if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
+  if (is_of_other) index.checkpoints.clear();
+  if (is_of_other || index.run.empty()) index.run = checkpoint.run.empty() ? make_run_id() : checkpoint.run;
+  index.writer = checkpoint.writer;
+  remove_unfinished(directory, index.run);
+  std::string path = (fs::path(directory) / name).string();
+  const bool is_own = std::erase_if(index.checkpoints, [&](const auto& one) { return one.second == path; }) > 0;
+  std::vector<std::string> excess;  // the same step in its other form, and those that are too many
+  std::erase_if(index.checkpoints, [&](const auto& one) {
+    const bool is_same = one.second == (fs::path(directory) / other_form_of(name)).string();
+    if (is_same) excess.push_back(one.second);
+    return is_same;
+  });
+  if (!is_own && fs::exists(path, error)) TFD_TRY(set_aside(directory, path));
+  TFD_TRY(write(path, index.run));
+  index.checkpoints.emplace_back(checkpoint.step, path);
+  for (; keep > 0 && index.checkpoints.size() > static_cast<std::size_t>(keep);
+       index.checkpoints.erase(index.checkpoints.begin()))
+    excess.push_back(std::move(index.checkpoints.front().second));
+  if (has_index) TFD_TRY(write_checkpoint_index(directory, index));
+  // What can't be removed stays: the new checkpoint is there, and that is what was asked for.
+  for (const std::string& one : excess) remove_checkpoint(one);
+  return path;
+}
+
 }  // namespace
+
+std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, const std::string& run) {
+  std::map<std::string, std::string> out{
+      {"format", "tfd"}, {"v", std::to_string(kVersion)}, {"step", std::to_string(checkpoint.step)}, {"run", run}};
+  if (!checkpoint.data_position.empty()) out["data"] = checkpoint.data_position;
+  if (checkpoint.replicas > 0) out["replicas"] = std::to_string(checkpoint.replicas);
+  if (checkpoint.threads > 0) out["threads"] = std::to_string(checkpoint.threads);
+  return out;
+}
 
 Result<std::string> make_place_aside(const std::string& directory, const std::string& run) {
   constexpr std::size_t kMostLetters = 64;  // of what a stranger's metadata may say
@@ -126,34 +183,14 @@ Result<std::string> make_place_aside(const std::string& directory, const std::st
 
 Result<std::string> save_checkpoint(const std::string& directory, const Checkpoint& checkpoint, int keep,
                                     bool has_index) {
-  if (checkpoint.step < 0 || keep < 0)
-    return fail(Code::kInvalidArgument, "a checkpoint of step {}, keeping {}: neither can be negative", checkpoint.step,
-                keep);
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
-  CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
-  const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
-  if (!is_of_other && has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
-  for (const auto& [step, other] : index.checkpoints)
-    if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
-  if (is_of_other) index.checkpoints.clear();
-  if (is_of_other || index.run.empty()) index.run = checkpoint.run.empty() ? make_run_id() : checkpoint.run;
-  index.writer = checkpoint.writer;
-  std::string path = (fs::path(directory) / checkpoint_name(checkpoint.step)).string();
-  const auto is_this = [&](const auto& one) { return one.second == path; };
-  const bool is_own = std::erase_if(index.checkpoints, is_this) > 0;
-  if (!is_own && fs::exists(path, error)) TFD_TRY(set_aside(directory, path));
-  TFD_TRY(write_checkpoint(path, checkpoint, index.run));
-  index.checkpoints.emplace_back(checkpoint.step, path);
-  std::vector<std::string> excess;
-  for (; keep > 0 && index.checkpoints.size() > static_cast<std::size_t>(keep);
-       index.checkpoints.erase(index.checkpoints.begin()))
-    excess.push_back(std::move(index.checkpoints.front().second));
-  if (has_index) TFD_TRY(write_checkpoint_index(directory, index));
-  // What can't be removed stays: the new checkpoint is there, and that is what was asked for.
-  for (const std::string& one : excess) fs::remove(one, error);
-  return path;
+  return save(directory, checkpoint, keep, has_index, checkpoint_name(checkpoint.step),
+              [&](const std::string& path, const std::string& run) { return write_file(path, checkpoint, run); });
+}
+
+Result<std::string> save_checkpoint_in_parts(const std::string& directory, const Checkpoint& about, int keep,
+                                             const WriteParts& write) {
+  return save(directory, about, keep, true, checkpoint_directory_name(about.step),
+              [&](const std::string& path, const std::string& run) { return write_in_parts(path, about, run, write); });
 }
 
 Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory) {
@@ -198,7 +235,7 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& 
 
 Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped) {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return std::move(TFD_TRY(load_any(path)).first);
+  if (!fs::is_directory(path, error) || is_checkpoint_in_parts(path)) return std::move(TFD_TRY(load_any(path)).first);
   auto latest = TFD_TRY(load_latest_checkpoint(path, skipped));
   if (!latest) return fail(Code::kNotFound, "no checkpoint in {}", path);
   return std::move(*latest);

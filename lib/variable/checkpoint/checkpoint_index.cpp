@@ -12,9 +12,9 @@
 #include <system_error>
 
 #include "checkpoint_name.hpp"
+#include "parts_index.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -39,7 +39,10 @@ Result<Steps> list_files(const std::string& directory) {
   if (error == std::errc::no_such_file_or_directory) return found;
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
-    if (const auto step = step_of_checkpoint_name(name)) found.emplace_back(*step, entries->path().string());
+    const auto step = step_of_checkpoint_name(name);
+    std::error_code ignored;  // then it is no directory
+    if (step && (is_file_name(name) || entries->is_directory(ignored)))
+      found.emplace_back(*step, entries->path().string());
   }
   if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory));
   std::ranges::sort(found);
@@ -48,10 +51,10 @@ Result<Steps> list_files(const std::string& directory) {
 
 /// nullopt: it can't be read. Empty: it doesn't say.
 std::optional<std::string> run_of(const std::string& path) {
-  const auto file = tensor::SafetensorsReader::open(path);
-  if (!file) return std::nullopt;
-  const auto run = file->metadata().find("run");
-  return run == file->metadata().end() ? std::string() : run->second;
+  const auto metadata = read_checkpoint_metadata(path);
+  if (!metadata) return std::nullopt;
+  const auto run = metadata->find("run");
+  return run == metadata->end() ? std::string() : run->second;
 }
 
 struct StoredIndex {
@@ -140,6 +143,14 @@ std::optional<std::int64_t> step_of_checkpoint(const std::string& path) {
 }
 
 bool is_checkpoint_name(std::string_view name) { return step_of_checkpoint_name(name).has_value(); }
+
+bool is_checkpoint_in_parts(const std::string& path) {
+  std::error_code ignored;  // then it is none
+  if (!fs::is_directory(path, ignored)) return false;
+  const fs::path plain = fs::path(path).lexically_normal();
+  const std::string name = (plain.has_filename() ? plain : plain.parent_path()).filename().string();
+  return is_checkpoint_name(name) || read_parts_index(path).has_value();
+}
 
 std::string make_run_id() {
   const std::time_t now = std::time(nullptr);

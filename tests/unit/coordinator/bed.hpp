@@ -98,6 +98,8 @@ class Bed {
   std::atomic<int> goodbyes{0};             // tasks that were told to stop
   std::map<std::string, int> devices = {};  // of workers that are started from now on; others have one
   std::function<Result<void>(const std::string& task)> before_engine;  // of a worker, on its executor thread
+  /// Takes a request to a task in its place, or not (false); on its I/O thread. Set while nothing is asked.
+  std::function<bool(const std::string& task, std::uint16_t kind, transport::Responder& responder)> takes;
   std::unique_ptr<transport::InprocNetwork> network = transport::make_inproc_network();
 
   static std::string address(const std::string& task) {
@@ -109,7 +111,15 @@ class Bed {
     task::TaskServerOptions options;
     options.task = cluster::parse_task(name).value();
     options.bind = where;
-    options.make_endpoint = factory();
+    options.make_endpoint = [this, name, make = factory()](transport::EndpointOptions endpoint) {
+      endpoint.handler = [this, name, inner = std::move(endpoint.handler)](const transport::Caller& caller,
+                                                                           transport::Message request,
+                                                                           transport::Responder responder) {
+        if (takes && takes(name, request.kind, responder)) return;
+        inner(caller, std::move(request), std::move(responder));
+      };
+      return make(std::move(endpoint));
+    };
     options.devices = devices.contains(name) ? devices.at(name) : 1;
     options.make_engine = [this, name, count = options.devices]() -> Result<std::shared_ptr<function::Engine>> {
       if (before_engine) TFD_TRY(before_engine(name));

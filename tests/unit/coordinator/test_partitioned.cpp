@@ -160,16 +160,31 @@ TEST_CASE("partitioned: the state of one cluster goes on in one of another size"
   }
 }
 
-TEST_CASE("partitioned: training continues from a checkpoint of more parameter servers") {
-  TemporaryDirectory directory;
-  const std::string checkpoint = "train.checkpoint.dir=" + directory.path();
-  Bed three(1, 3), two(1, 2), again(1, 1);
-  CHECK(train_well(three, table_program({checkpoint, "train.steps=2"})).step == 2);
-  const auto resumed = train_well(two, table_program({checkpoint, "train.steps=4"}));
-  CHECK(resumed.first_step == 2);
-  CHECK(resumed.step == 4);
-  train_well(again, table_program({"train.steps=4", "train.checkpoint.dir=" + directory.path() + "/whole"}));
-  CHECK(tensor::same_bytes(saved(directory.path(), "table"), saved(directory.path() + "/whole", "table")));
+TEST_CASE(
+    "partitioned: training continues from a checkpoint of another number of parameter servers, whoever wrote it") {
+  for (const std::string by : {"coordinator", "servers"}) {
+    CAPTURE(by);
+    TemporaryDirectory directory;
+    const auto table = [&](const std::string& steps) {
+      return table_program({R"(train.checkpoint={"dir": ")" + directory.path() + R"(", "by": ")" + by + R"("})",
+                            "train.steps=" + steps});
+    };
+    Bed two(1, 2), three(1, 3), one(1, 1), again(1, 1);
+    CHECK(train_well(two, table("2")).step == 2);
+    const auto resumed = train_well(three, table("4"));
+    CHECK(resumed.first_step == 2);
+    CHECK(resumed.step == 4);
+    CHECK(train_well(one, table("6")).first_step == 4);
+    const auto listed = variable::list_checkpoints(directory.path()).value();
+    REQUIRE(listed.size() == 3);
+    for (const auto& [step, path] : listed) CHECK(std::filesystem::is_directory(path) == (by == "servers"));
+    train_well(again, table_program({"train.steps=6", "train.checkpoint.dir=" + directory.path() + "/whole"}));
+    const auto parts = variable::load_latest_checkpoint(directory.path(), nullptr).value();
+    const auto whole = variable::load_latest_checkpoint(directory.path() + "/whole", nullptr).value();
+    CHECK(parts->state.size() == whole->state.size());
+    for (const auto& [name, value] : whole->state)
+      CHECK_MESSAGE(tensor::same_bytes(saved(directory.path(), name), value), name);
+  }
 }
 
 TEST_CASE("training: with use_ema the values at the end are the averages, and the checkpoint has them") {

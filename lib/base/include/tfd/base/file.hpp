@@ -26,4 +26,7 @@ Result<std::string> load_file(const std::string& path, std::size_t most = std::s
 Result<void> save_file(const std::string& path, std::span<const std::span<const std::byte>> pieces, mode_t mode = 0666);
 Result<void> save_file(const std::string& path, std::string_view content, mode_t mode = 0666);
 
+/// Makes the names in a directory survive a crash: what was created, renamed or removed there.
+Result<void> sync_directory(const std::string& directory);
+
 }  // namespace tfd

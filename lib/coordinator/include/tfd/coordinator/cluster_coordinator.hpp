@@ -258,6 +258,13 @@ class ClusterCoordinator {
   /// Exports the variables, slots and counters of all parameter servers; partitioned ones are joined, so that another
   /// number of parameter servers can import them.
   virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
+  /// Takes a snapshot of the same, which closures may change at once. What is returned has each parameter server write
+  /// its own part of it (variable::save_checkpoint_in_parts()); it is called once or not at all, on any thread, while
+  /// this exists. All must see `directory`, which they are asked the first time; files of a probe are `run`'s.
+  /// kFailedPrecondition, kUnimplemented: the servers can't write there, and why; the errors of the system: it can't be
+  /// found out now.
+  virtual Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
+                                                     Deadline deadline) = 0;
   virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
                                     Deadline deadline) = 0;
   /// Replaces every variable by its average, at the end of a training with "use_ema".

@@ -167,6 +167,10 @@ struct StopDef {
 /// host, to its own directory.
 enum class CheckpointsOn : std::uint8_t { kChief, kHosts };
 
+/// The writers of checkpoints of variables on parameter servers, where a coordinator trains: these, each its own part,
+/// or the coordinator. kAuto: the servers, if there is much to write.
+enum class CheckpointsBy : std::uint8_t { kAuto, kServers, kCoordinator };
+
 struct CheckpointDef {
   std::string directory;         // absolute, or relative to the working directory if it is below it
   std::int64_t every_steps = 0;  // 0: not by steps
@@ -175,6 +179,7 @@ struct CheckpointDef {
   bool resume = true;                // "resume": "auto" (default) or false
   std::optional<BestDef> keep_best;  // one more checkpoint, in the directory's "best"
   CheckpointsOn on = CheckpointsOn::kChief;
+  CheckpointsBy by = CheckpointsBy::kAuto;
 };
 
 struct EvaluateDef {

@@ -160,6 +160,14 @@ class ParameterServers {
   Result<void> assign_rows(const std::vector<variable::Update>& rows, Deadline deadline);
   /// Exports the whole state; ".iterations" is the largest of the servers'.
   Result<NamedState> export_state(Deadline deadline);
+  /// Finds out whether all see a directory, and may write there, by files that are removed again. `run` owns them.
+  /// kFailedPrecondition: one doesn't, and why; Error::task names it. The errors of the system where it can't be asked
+  /// now, such as kResourceExhausted for a full disk.
+  Result<void> probe_directory(const std::string& directory, const std::string& run, Deadline deadline);
+  /// Has all take a snapshot of their state, which updates may follow at once. What is returned has each write its own
+  /// to disk, into a directory that a probe has shown; it is called once or not at all, on any thread, and must not
+  /// outlive this. It returns what update() does, kAborted excepted.
+  Result<variable::WriteParts> begin_writing(Deadline deadline);
   Result<void> import_state(const NamedState& state, Deadline deadline);
   /// Replaces every value by its average, if the optimizer keeps one; called at the end of training.
   Result<void> use_averages(Deadline deadline);
@@ -168,6 +176,7 @@ class ParameterServers {
 
  private:
   class Rejoin;
+  class Writing;
   using Parts = std::vector<std::vector<variable::Update>>;  // by parameter server
   using Ask = std::function<void(ServerClient& task, std::size_t server, ServerClient::Callback<void> done)>;
 

@@ -6,11 +6,13 @@
 // Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tfd/task/epoch.hpp"
 #include "tfd/task/task_client.hpp"
+#include "tfd/variable/checkpoint_parts.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::task {
@@ -31,6 +33,25 @@ struct ExportedState {
   std::uint64_t id = 0;  // identifies the export on its connection
   std::vector<StateEntry> entries;
 };
+/// Asks whether a server sees a directory: it finds the file "token" with this text in the directory `name` there, and
+/// leaves a file beside it.
+struct DirectoryProbe {
+  std::string directory;  // absolute
+  std::string name;       // variable::UnfinishedCheckpoint
+  std::string token;
+  std::uint32_t part = 0;  // the file that it leaves is probe_answer_name(part)
+};
+inline constexpr std::string_view kProbeToken = "token";  // name of its file
+inline std::string probe_answer_name(std::uint32_t part) { return fmt::format("seen-by-{}", part); }
+
+/// The file of a checkpoint in parts that a server writes: part 1 of 2 of the unfinished checkpoint `name` in a
+/// directory that a probe has shown.
+struct PartPlace {
+  std::string directory;
+  std::string name;
+  std::uint32_t part = 0, parts = 0;
+};
+
 /// Bytes of a state that move in one message; a larger tensor moves alone.
 inline constexpr std::uint64_t kStatePartBytes = std::uint64_t{64} << 20;
 
@@ -87,6 +108,13 @@ class ServerClient : public TaskClient {
   /// Gets the values at these positions of ExportedState::entries.
   void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                    Callback<std::vector<tensor::Tensor>> done);
+  /// Asks for a probe. The errors of the system, with the path; kNotFound: the token isn't there.
+  void probe(const DirectoryProbe& probe, Deadline deadline, Callback<void> done);
+  /// Has the server write these positions of an export to a file while updates go on, and ends the export. Answered
+  /// once the file is on disk. kFailedPrecondition: no probe of this run has shown the directory; kAborted: there is no
+  /// such export; kCancelled: end_state(), or the connection's end; the errors of the system, with the path.
+  void write_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, const PartPlace& place,
+                  Deadline deadline, Callback<variable::CheckpointPart> done);
   void begin_import(Deadline deadline, Callback<std::uint64_t> done);
   void import_part(std::uint64_t id, const std::vector<std::pair<std::string, tensor::Tensor>>& values,
                    Deadline deadline, Callback<void> done);

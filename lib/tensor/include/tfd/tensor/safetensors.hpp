@@ -35,6 +35,10 @@ class SafetensorsReader {
   const std::string& path() const { return file_.path(); }
   const std::map<std::string, TensorSpec>& specs() const { return specs_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// Names in the order in which their bytes are in the file.
+  std::vector<std::string> names_in_order() const;
+  /// Size of the file when it was opened.
+  std::uint64_t bytes() const { return file_.size(); }
   /// The tensor, in a buffer of its own; no other one is read. kNotFound: none of that name. kDataLoss: the file has
   /// become shorter.
   Result<Tensor> read(const std::string& name) const;
@@ -66,6 +70,9 @@ class SafetensorsFiles {
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream);
 /// Reads one tensor of the stream; bytes before it are skipped. kNotFound: none of that name.
 Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_view name);
+/// Formats what precedes the bytes of the tensors in a file: sizes and the header. kInvalidArgument: two of one name,
+/// or a name or metadata that isn't UTF-8.
+Result<std::string> format_safetensors_head(const SafetensorsFile& file);
 /// Writes atomically: a temporary file in the same directory, fsync, rename, fsync of the directory. kResourceExhausted
 /// when the disk is full; then no temporary file is left and an older file of that name is unchanged.
 Result<void> save_safetensors(const std::string& path, const SafetensorsFile& file);

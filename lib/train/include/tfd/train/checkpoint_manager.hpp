@@ -15,6 +15,7 @@
 #include "tfd/train/checkpoint_notes.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
+#include "tfd/variable/checkpoint_parts.hpp"
 
 namespace tfd::train {
 
@@ -57,13 +58,14 @@ class CheckpointManager {
   /// Time of the next checkpoint; never, if none is due by time.
   Deadline next_time() const;
   /// Starts writing a checkpoint while training continues; its tensors are released as soon as they are on disk. The
-  /// previous one must be finished.
-  void begin_saving(variable::Checkpoint checkpoint);
+  /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state.
+  void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr);
   /// Step of the checkpoint being written, until finish_saving().
   std::optional<std::int64_t> saving_step() const { return saving_step_; }
   /// True if writing has finished, after waiting at most `wait`.
   bool is_saved_within(Duration wait) const { return written_.wait_for(wait) == std::future_status::ready; }
-  /// Waits until writing has finished. False if it failed, which is reported.
+  /// Waits until writing has finished. False if it failed, which is reported. The error where another process writes
+  /// there by now, or a task that wrote is lost.
   Result<bool> finish_saving();
   /// Error for a last checkpoint that couldn't be written: kResourceExhausted.
   Error not_saved() const;

@@ -17,6 +17,7 @@
 #include "tfd/step/call.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
+#include "tfd/variable/checkpoint_parts.hpp"
 
 namespace tfd::train {
 
@@ -153,6 +154,16 @@ class StepDriver {
   virtual Result<EvaluationResult> evaluate(const variable::Checkpoint* of) = 0;
   /// Exports the variables in checkpoint form, with their step.
   virtual Result<variable::Checkpoint> export_state() = 0;
+  /// Takes a snapshot of the variables that others than this process write to disk, in parts, while steps go on.
+  /// nullopt: this process writes what export_state() returns. `run` is that of the checkpoint, which has no state;
+  /// `write` is called once, on another thread, before this driver is destroyed.
+  struct SnapshotElsewhere {
+    variable::Checkpoint about;
+    variable::WriteParts write;
+  };
+  virtual Result<std::optional<SnapshotElsewhere>> begin_writing([[maybe_unused]] const std::string& run) {
+    return std::nullopt;
+  }
   /// Called with a checkpoint of export_state() that is about to be written: others may write theirs as well.
   virtual Result<void> save_elsewhere([[maybe_unused]] const variable::Checkpoint& checkpoint) { return {}; }
   /// Sets the variables; the step is unchanged.

@@ -1,7 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A directory of checkpoints: step-00000200.safetensors, each complete or not there, of one run (checkpoint_index.hpp).
+// A directory of checkpoints, each complete or not there, of one run (checkpoint_index.hpp): step-00000200.safetensors,
+// or the directory step-00000200, which parameter servers have written in parts (checkpoint_parts.hpp).
 // Thread rule: one thread.
 #include <cstdint>
 #include <optional>
@@ -44,11 +45,13 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& dire
 Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& index, const std::string& directory,
                                                          std::vector<std::string>* skipped);
 Result<Checkpoint> load_checkpoint(const std::string& path);
-/// What somebody names: a file (its step is 0 where it says none, as a stranger's does), or a directory, of which it is
-/// the latest one: kNotFound where it has none.
+/// What somebody names: a file (its step is 0 where it says none, as a stranger's does), a checkpoint in parts, or a
+/// directory, of which it is the latest one: kNotFound where it has none.
 Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped);
 /// Steps and paths of the directory's run, the latest last.
 Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory);
+/// Removes a checkpoint, so that no half of it is seen. What can't be removed stays.
+void remove_checkpoint(const std::string& path);
 /// Makes "old-RUN" in the directory, or "old-RUN.2", …: where what is another run's goes. Its path.
 Result<std::string> make_place_aside(const std::string& directory, const std::string& run);
 

@@ -43,9 +43,11 @@ struct CheckpointIndex {
   std::string broken = {};
 };
 
-/// Whether a file of this name is a checkpoint: "step-00000200.safetensors".
+/// Whether a file or a directory of this name is a checkpoint: "step-00000200.safetensors", "step-00000200".
 bool is_checkpoint_name(std::string_view name);
-/// The step that a file's name says; nullopt: it is no checkpoint's.
+/// True for the directory of a checkpoint in parts, false for that of a training.
+bool is_checkpoint_in_parts(const std::string& path);
+/// The step that its name says; nullopt: it is no checkpoint's.
 std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
 /// "20261122T065712Z-3f2a1c": when it began, and a number that tells it from others of that second.
 std::string make_run_id();

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "part_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <span>
+
+#include "messages/protocol.hpp"
+#include "messages/state_messages.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/tensor/digest.hpp"
+#include "tfd/tensor/safetensors.hpp"
+#include "tfd/variable/unfinished_checkpoint.hpp"
+
+namespace tfd::task {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{4} << 20;  // bytes between two looks whether it is cancelled
+constexpr std::size_t kMostToken = 128;
+constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
+constexpr mode_t kMode = 0666;             // less the umask
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int close() { return ::close(std::exchange(fd_, -1)) != 0 ? errno : 0; }  // reports what NFS held back
+
+ private:
+  int fd_;
+};
+
+/// Opens the directory of an unfinished checkpoint, which isn't behind a symbolic link.
+Result<Descriptor> open_unfinished(const std::string& directory, const std::string& name) {
+  const std::string path = printable(fmt::format("{}/{}", directory, name));
+  if (!directory.starts_with('/') || !variable::is_unfinished_checkpoint(name))
+    return fail(Code::kInvalidArgument, "{} is not the directory of an unfinished checkpoint", path);
+  const Descriptor parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (parent.get() < 0) return fail_errno(errno, "cannot open " + printable(directory));
+  Descriptor out(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (out.get() < 0) return fail_errno(errno, "cannot open " + path);
+  return out;
+}
+
+/// A new file of a directory, which is removed unless it is finished.
+class NewFile {
+ public:
+  static Result<NewFile> make(const Descriptor& directory, std::string name, const std::string& path) {
+    Descriptor file(
+        ::openat(directory.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+    if (file.get() < 0) return fail_errno(errno, "cannot write " + path);
+    return NewFile(directory, std::move(file), std::move(name), path);
+  }
+  NewFile(NewFile&& other) noexcept
+      : directory_(other.directory_),
+        file_(std::move(other.file_)),
+        name_(std::exchange(other.name_, {})),
+        path_(other.path_) {}
+  NewFile& operator=(NewFile&&) = delete;
+  ~NewFile() {
+    if (!name_.empty()) ::unlinkat(directory_.get(), name_.c_str(), 0);
+  }
+
+  Result<void> write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return fail_errno(errno, "cannot write " + path_);
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+      bytes_ += static_cast<std::uint64_t>(written);
+    }
+    return {};
+  }
+  /// Its size, once it is on disk.
+  Result<std::uint64_t> finish() {
+    int saved_errno = ::fsync(file_.get()) != 0 ? errno : 0;
+    if (saved_errno == 0) saved_errno = file_.close();
+    if (saved_errno != 0) return fail_errno(saved_errno, "cannot write " + path_);
+    name_.clear();
+    return bytes_;
+  }
+
+ private:
+  NewFile(const Descriptor& directory, Descriptor file, std::string name, const std::string& path)
+      : directory_(directory), file_(std::move(file)), name_(std::move(name)), path_(path) {}
+
+  const Descriptor& directory_;
+  Descriptor file_;
+  std::string name_;  // empty: it stays
+  const std::string& path_;
+  std::uint64_t bytes_ = 0;
+};
+
+Result<void> check_token(const Descriptor& directory, const DirectoryProbe& probe) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(Code::kNotFound, "{}: {}", printable(probe.directory), why);
+  };
+  const Descriptor file(::openat(directory.get(), kProbeToken.data(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return refuse("the file of the probe is not there");
+  std::array<char, kMostToken + 1> text{};
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  const bool is_same = got > 0 && static_cast<std::size_t>(got) <= kMostToken &&
+                       std::string_view(text.data(), static_cast<std::size_t>(got)) == probe.token;
+  return is_same ? Result<void>() : refuse("the file of the probe is another one");
+}
+
+/// Looks at a directory, and leaves the answer there.
+Result<void> answer_probe(const DirectoryProbe& probe) {
+  const Descriptor directory = TFD_TRY(open_unfinished(probe.directory, probe.name));
+  TFD_TRY(check_token(directory, probe));
+  const std::string name = probe_answer_name(probe.part);
+  const std::string path = fmt::format("{}/{}/{}", probe.directory, probe.name, name);
+  NewFile file = TFD_TRY(NewFile::make(directory, name, path));
+  std::string answer = probe.token;
+  answer.resize(kProbeBytes);
+  TFD_TRY(file.write(std::as_bytes(std::span(answer))));
+  TFD_TRY(file.finish());
+  return {};
+}
+
+/// Writes a part. The values are released on the way.
+Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
+                                            const std::atomic<bool>& is_cancelled) {
+  const Descriptor directory = TFD_TRY(open_unfinished(place.directory, place.name));
+  const std::string name = variable::checkpoint_part_name(place.part, place.parts);
+  const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
+  NewFile file = TFD_TRY(NewFile::make(directory, name, path));
+  tensor::SafetensorsFile contents{.tensors = std::move(values), .metadata = {}};
+  const std::string head = TFD_TRY(tensor::format_safetensors_head(contents), "cannot write " + path);
+  TFD_TRY(file.write(std::as_bytes(std::span(head))));
+  variable::CheckpointPart out;
+  for (auto& [stored, value] : contents.tensors) {
+    const tensor::Tensor own = std::move(value);
+    for (std::span<const std::byte> rest = own.bytes(); !rest.empty();) {
+      if (is_cancelled.load(std::memory_order_relaxed))
+        return fail(Code::kCancelled, "{}: nobody waits for it any more", path);
+      const auto chunk = rest.first(std::min(rest.size(), kChunk));
+      out.digest = tensor::digest(chunk, out.digest);
+      TFD_TRY(file.write(chunk));
+      rest = rest.subspan(chunk.size());
+    }
+  }
+  out.bytes = TFD_TRY(file.finish());
+  return out;
+}
+
+}  // namespace
+
+void PartWriter::probe(std::uint64_t connection, DirectoryProbe probe, std::uint64_t epoch,
+                       transport::Responder responder) {
+  auto work = std::make_shared<Work>(connection, 0, std::move(responder));
+  work->run = [this, probe = std::move(probe), epoch](const auto&) -> Result<transport::Message> {
+    TFD_TRY(answer_probe(probe));
+    show(probe.directory, epoch);
+    return encode_state(StateKind::kProbe);
+  };
+  add(std::move(work));
+}
+
+void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
+                       std::uint64_t epoch, transport::Responder responder) {
+  if (place.parts == 0 || place.parts > variable::kMostCheckpointParts || place.part == 0 || place.part > place.parts)
+    return responder.reply(fail(Code::kInvalidArgument, "part {} of {} of a checkpoint", place.part, place.parts));
+  if (!is_shown(place.directory, epoch))
+    return responder.reply(
+        fail(Code::kFailedPrecondition, "no probe has shown the directory {}", printable(place.directory)));
+  auto work = std::make_shared<Work>(connection, export_id, std::move(responder));
+  const auto own = std::make_shared<variable::NamedValues>(std::move(values));  // a std::function can be copied
+  work->run = [place = std::move(place), own](const auto& is_cancelled) -> Result<transport::Message> {
+    return encode(TFD_TRY(write_part(place, *own, is_cancelled)));
+  };
+  add(std::move(work));
+}
+
+void PartWriter::add(std::shared_ptr<Work> work) {
+  std::optional<Error> refused;
+  {
+    const MutexLock lock(mutex_);
+    if (stopping_)
+      refused = Error{Code::kCancelled, "this task is stopping", {}};
+    else if (waiting_.size() >= kMostWaiting)
+      refused = Error{Code::kResourceExhausted, "too many parts of checkpoints are to be written already", {}};
+    else
+      waiting_.push_back(work);
+    if (!refused && !thread_.joinable()) thread_ = std::thread([this] { this->work(); });
+  }
+  if (refused) return work->responder.reply(fail(std::move(*refused)));
+  wake_.notify_one();
+}
+
+template <class Is>
+void PartWriter::cancel_if(const Is& is) {
+  const MutexLock lock(mutex_);
+  for (const auto& work : waiting_)
+    if (is(*work)) work->is_cancelled.store(true, std::memory_order_relaxed);
+}
+
+void PartWriter::cancel(std::uint64_t connection, std::uint64_t export_id) {
+  cancel_if([&](const Work& work) { return work.connection == connection && work.export_id == export_id; });
+}
+
+void PartWriter::cancel(std::uint64_t connection) {
+  cancel_if([&](const Work& work) { return work.connection == connection; });
+}
+
+void PartWriter::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  cancel_if([](const Work&) { return true; });
+  wake_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PartWriter::work() {
+  MutexLock lock(mutex_);
+  for (;;) {
+    lock.wait(wake_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return stopping_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    const std::shared_ptr<Work> work = waiting_.front();
+    lock.unlock();
+    Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it any more");
+    try {
+      if (!work->is_cancelled.load(std::memory_order_relaxed)) answer = work->run(work->is_cancelled);
+    } catch (const std::bad_alloc&) {
+      answer = fail(Code::kResourceExhausted, "no memory to write a part of a checkpoint");
+    }
+    work->run = nullptr;  // with the values
+    work->responder.reply(std::move(answer));
+    lock.lock();
+    waiting_.pop_front();
+  }
+}
+
+bool PartWriter::is_shown(const std::string& directory, std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  return epoch == shown_epoch_ && shown_.contains(directory);
+}
+
+void PartWriter::show(const std::string& directory, std::uint64_t epoch) {
+  constexpr std::size_t kMostShown = 64;
+  const MutexLock lock(mutex_);
+  if (epoch != shown_epoch_ || shown_.size() >= kMostShown) shown_.clear();
+  shown_epoch_ = epoch;
+  shown_.insert(directory);
+}
+
+}  // namespace tfd::task

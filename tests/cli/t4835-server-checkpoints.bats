@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Checkpoints that the parameter servers write, each its own part: with the bits of one file, for every tool, and onto any number
+# of servers.
+
+load group
+setup() {
+  coordinate_setup
+  MOUNTED=
+}
+teardown() {
+  [ -z "$MOUNTED" ] || umount "$MOUNTED" || true
+  run_teardown
+}
+
+# 60 steps of the digits, a table in shards among them, with one worker and $1 parameter servers: the same bits each time.
+train_by() { # PS BY DIRECTORY ARGS…
+  local ps=$1 by=$2 directory=$3
+  shift 3
+  serve --jobs "worker=1,ps=$ps"
+  run -0 --separate-stderr timeout 120 tfd-coordinate "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --cluster spec.json --set train.steps=60 \
+    --set 'variables.w1.partitioner={"fixed_shards": {"num_shards": 3}}' \
+    --set "train.checkpoint={\"dir\": \"$directory\", \"every\": 20, \"by\": \"$by\"}" "$@"
+  echo "$stderr"
+  kill -TERM "$SERVE"
+  ends "$SERVE"
+  SERVE=
+}
+
+# Both forms of the same training, in parts/ and file/.
+both_forms() {
+  train_by 2 servers "$T/parts"
+  train_by 2 coordinator "$T/file"
+}
+
+@test "server checkpoints: each server writes its part, and the values have the bits of one file" {
+  both_forms
+  [ "$(ls parts/step-00000060)" = "index.json
+part-1-of-2.safetensors
+part-2-of-2.safetensors" ]
+  [ "$(find parts -mindepth 1 -maxdepth 1 -printf '%f\n' | sort)" = "$(find file -mindepth 1 -printf '%f\n' | sed s/.safetensors// | sort)" ]
+  run -0 tfd-checkpoint diff parts file
+  [ -z "$output" ]
+  for step in 20 40 60; do
+    run -0 tfd-checkpoint convert "parts/step-000000$step" -o "converted-$step.safetensors"
+    run -0 tfd-checkpoint convert "file/step-000000$step.safetensors" -o "same-$step.safetensors"
+    cmp "converted-$step.safetensors" "same-$step.safetensors"
+  done
+  if python3 -c 'import numpy' 2>/dev/null; then
+    PYTHONPATH=$TFD_SOURCE/share python3 -c 'import tfd_export as e, numpy as n
+a, b = (e.read_checkpoint(e.checkpoint_path(at)) for at in ("parts", "file"))
+assert a.keys() == b.keys() and all(n.array_equal(a[k], b[k]) and a[k].dtype == b[k].dtype for k in a), (a.keys(), b.keys())'
+  fi
+  jq -e '.v == 1 and .step == 60 and (.run | length) > 10 and (.parts | length) == 2 and .sharded.w1.shards == 3 and .counters[".iterations"] == 60' parts/step-00000060/index.json
+}
+
+@test "server checkpoints: tfd-checkpoint lists, verifies, shows, compares and averages them" {
+  both_forms
+  run -0 tfd-checkpoint list parts
+  [[ ${lines[3]} == 60\ *"parts/step-00000060" ]]
+  [ "${#lines[@]}" -eq 4 ]
+  tfd-checkpoint list --json parts | jq -es 'map(.step) == [20, 40, 60] and .[0].bytes > 1000 and .[0].run == .[1].run'
+  run -0 tfd-checkpoint verify parts parts/step-00000020
+  [[ ${lines[0]} =~ ^parts/step-00000020:\ ok,\ step\ 20,\ [0-9]+\ variables,\ .*kB$ ]]
+  diff <(tfd-checkpoint show --json parts) <(tfd-checkpoint show --json file)
+  run -1 tfd-checkpoint diff parts/step-00000020 file --variable w1
+  [[ $output == "w1: "*" values differ, by "* ]]
+  run -0 tfd-checkpoint average parts -o a.safetensors
+  run -0 tfd-checkpoint average file -o b.safetensors
+  cmp a.safetensors b.safetensors
+  run -0 tfd-checkpoint convert parts -o arrays
+  [ -f arrays/w1.npy ]
+  # One byte of a value; an index that isn't one; a part that is gone.
+  printf x | dd of=parts/step-00000060/part-2-of-2.safetensors bs=1 seek="$(($(stat -c %s parts/step-00000060/part-2-of-2.safetensors) - 9))" conv=notrunc 2>/dev/null
+  echo '{' >parts/step-00000040/index.json
+  rm parts/step-00000020/part-1-of-2.safetensors
+  run -65 --separate-stderr tfd-checkpoint verify parts
+  [[ $stderr == *"part-1-of-2.safetensors is missing"*"step-00000040/index.json: not JSON"*"is not what was written: its digest is "* ]]
+  [ -z "$output" ]
+}
+
+@test "server checkpoints: a damaged newest one is passed over with a warning, and the training goes on from the one before" {
+  train_by 2 servers "$T/parts"
+  truncate -s -8 parts/step-00000060/part-1-of-2.safetensors
+  train_by 2 servers "$T/parts" --set train.steps=80
+  [[ $stderr == *"skipped a checkpoint: "*"step-00000060/part-1-of-2.safetensors"* ]]
+  [ "$(jq -r 'select(.event == "start").step' <<<"$output")" = 40 ]
+  train_by 2 coordinator "$T/file" --set train.steps=80
+  run -0 tfd-checkpoint diff parts file
+}
+
+@test "server checkpoints: what two servers wrote goes on with three, then one, then tfd-run, and one file goes on in parts" {
+  train_by 2 servers "$T/parts"
+  train_by 3 servers "$T/parts" --set train.steps=80
+  [ "$(jq -r 'select(.event == "start").step' <<<"$output")" = 60 ]
+  [ -f parts/step-00000080/part-3-of-3.safetensors ]
+  train_by 1 servers "$T/parts" --set train.steps=100
+  [ -f parts/step-00000100/part-1-of-1.safetensors ]
+  train_by 2 coordinator "$T/file" --set train.steps=80
+  train_by 2 servers "$T/file" --set train.steps=100
+  [ -d file/step-00000100 ]
+  run -0 tfd-checkpoint diff parts file
+  [ "$(jq -c '[.checkpoints[].file]' file/index.json)" = '["step-00000060.safetensors","step-00000080.safetensors","step-00000100"]' ]
+  cp -r parts parts-2 && cp -r file file-2
+  for directory in parts file; do
+    run -0 --separate-stderr timeout 60 tfd-run -q "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --set train.steps=120 --set "train.checkpoint.dir=$T/$directory" </dev/null
+    [[ $(jq -c 'select(.event == "start") | [.step, .resumed_from]' <<<"$output") == "[100,\""*"/step-00000100\"]" ]]
+  done
+  tfd-checkpoint convert parts-2 -o weights.safetensors
+  for from in "$T/parts-2" "$T/parts-2/step-00000100" "$T/weights.safetensors"; do
+    run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" --checkpoint "$from" --evaluate </dev/null
+    jq -c 'select(.event == "eval").metrics' <<<"$output" >>evaluations
+  done
+  [ "$(sort -u evaluations | wc -l)" = 1 ]
+}
+
+@test "server checkpoints: a server that can't write costs that checkpoint, whose like is tried again" {
+  mkdir disk
+  mount -t tmpfs -o size=1M tmpfs disk 2>/dev/null || skip "may not mount"
+  MOUNTED=$T/disk
+  counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "disk/ck", "every": 500, "by": "servers"}}'
+  serve --jobs worker=1,ps=2
+  coordinate program.json --cluster spec.json --keep-servers
+  event '.event == "checkpoint"'
+  [ -f "$(jq -r .path <<<"$EVENT")/part-2-of-2.safetensors" ]
+  head -c 2M /dev/zero >disk/all 2>/dev/null || true
+  ln -s talk coordinator.talk
+  RUN=$COORDINATOR until_talk coordinator 'cannot write a checkpoint of step .*: .*no space left on device'
+  rm disk/all
+  event '.event == "checkpoint"'
+  # A directory that is gone under it, then the disk again.
+  local step
+  step=$(jq .step <<<"$EVENT")
+  head -c 2M /dev/zero >disk/all 2>/dev/null || true
+  event ".event == \"step\" and .step > $((step + 1000))"
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "error" and .error.code == "RESOURCE_EXHAUSTED"'
+  coordinator_ends 71
+  grep -q 'the last checkpoint could not be written; the same command continues from disk/ck/step-' talk
+  rm disk/all
+  run -0 tfd-checkpoint verify disk/ck
+  coordinate program.json --cluster spec.json
+  event '.event == "checkpoint"'
+  kill -TERM "$COORDINATOR"
+  coordinator_ends 75
+  [ -z "$(find disk/ck -name '.step-*')" ]
+}
+
+@test "server checkpoints: of more than 64 MiB the servers write by themselves, unless one of them doesn't see the directory" {
+  counting_program '{"function": "count", "steps": 200, "checkpoint": {"dir": "ck", "every": 100}}'
+  jq '.variables.pad = {"shape": [17000000], "init": {"zeros": {}}}' program.json >with.json && mv with.json program.json
+  serve --jobs worker=1,ps=2
+  run -0 --separate-stderr timeout 120 tfd-coordinate program.json --cluster spec.json --keep-servers
+  [ -d ck/step-00000200 ]
+  [ "$(tfd-checkpoint show ck --variable n0 --json | jq .mean)" = 200 ]
+  # Where this process has a file system of its own.
+  mkdir hidden
+  unshare -m true 2>/dev/null || skip "no mount namespaces here"
+  # shellcheck disable=SC2016
+  run -0 --separate-stderr timeout 120 unshare -m sh -c 'mount -t tmpfs none hidden &&
+    tfd-coordinate -v program.json --cluster spec.json --set train.checkpoint.dir=hidden/ck >events && ls hidden/ck'
+  [[ $stderr == *"the coordinator writes the checkpoints itself: ps:"[01]": cannot open $T/hidden/ck"* ]]
+  [[ $output == *step-00000200.safetensors* ]]
+}
