@@ -3,7 +3,7 @@
 """What a checkpoint costs a training of tfd-coordinate: the steps that it makes from the snapshot until the checkpoint is there,
 against those that it makes in as much time without one.
 
-usage: checkpoint.py TOOLS DIRECTORY [--mib 1024] [--shards 64] [--rounds 3]
+usage: checkpoint.py TOOLS DIRECTORY [--mib 1024] [--shards 64] [--rounds 3] [--by coordinator,servers]
 One worker updates rows of a table that is on two parameter servers. First the coordinator writes the checkpoints, then the
 servers. Prints one JSON object each: lost is the share of those steps that weren't made; pause_s is the longest time without
 a step meanwhile; lost_s is how long the steps take that weren't made.
@@ -29,6 +29,7 @@ parser.add_argument("directory", type=pathlib.Path)
 parser.add_argument("--mib", type=int, default=1024)
 parser.add_argument("--shards", type=int, default=64)
 parser.add_argument("--rounds", type=int, default=3)
+parser.add_argument("--by", default="coordinator,servers")
 args = parser.parse_args()
 os.environ["PATH"] = args.tools + ":" + os.environ["PATH"]
 rows = (args.mib << 20) // (4 * WIDTH)
@@ -58,7 +59,7 @@ def run(by):
     """Times and steps of the lines, and the rounds of checkpoints as (asked, there)."""
     serve = subprocess.Popen(["tfd-serve", "--jobs", "worker=1,ps=2"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     (args.directory / "spec.json").write_text(serve.stdout.readline())
-    train = subprocess.Popen(["tfd-coordinate", "-q", str(program), "--cluster", str(args.directory / "spec.json"), "--start-over", "--grace", "300s",
+    train = subprocess.Popen(["tfd-coordinate", "-q", str(program), "--cluster", str(args.directory / "spec.json"), "--start-over", "--timeout", "120s", "--grace", "300s",
                               "--set", f"train.checkpoint.by={json.dumps(by)}"], stdout=subprocess.PIPE, text=True)
     lines, rounds, asked, due = [], [], None, time.perf_counter() + 2 * CALM
     try:
@@ -80,8 +81,8 @@ def run(by):
     finally:
         train.kill()
         train.communicate()
-        serve.terminate()
-        serve.communicate()
+        serve.stdout.close()  # in a pipe it lives as long as its reader
+        serve.wait()
     return lines, rounds
 
 
@@ -90,7 +91,7 @@ def made(lines, begin, end):
     return within[-1][1] - within[0][1] if len(within) > 1 else 0
 
 
-for by in ("coordinator", "servers"):
+for by in args.by.split(","):
     lines, rounds = run(by)
     calm = []
     for begin, end in zip([None] + [there for _, there in rounds], [asked for asked, _ in rounds] + [lines[-1][0]]):
