@@ -159,8 +159,8 @@ TEST_CASE("liveness: among thousands of peers those that are awaited are missed 
   client->request(peers[kOthers + 1], text_message("x"), Deadline::never(), [](const Result<Message>&) {});
   for (const std::string& name : names) bed.network->cut(name + ":1", true);
   std::set<std::string> silent;
-  for (std::size_t seen = peers.size(); silent.size() < 2;)
-    if (const PeerEvent event = events.wait(seen + 1)[seen++];
+  for (std::size_t seen = peers.size(); silent.size() < 2; ++seen)
+    if (const PeerEvent event = events.wait(seen + 1)[seen];
         event.state == PeerState::kSilent && names.contains(event.name))
       silent.insert(event.name);
   CHECK(silent == std::set<std::string>{"awaited", "holds"});  // the third is noticed within 9 seconds
