@@ -34,10 +34,12 @@ TEST_CASE("event text: a training from its start to its end") {
 
 TEST_CASE("event text: workers that aren't up yet") {
   EventText text({});
-  CHECK(text.line_of(R"({"event":"start","program":"p.json","step":0,"workers":1,"expected_workers":3,"replicas":1})") ==
-        "step 0  training p.json, 1 of 3 workers, 1 replica\n");
-  CHECK(text.line_of(R"({"event":"start","program":"p.json","step":0,"workers":3,"expected_workers":3,"replicas":1})") ==
-        "step 0  training p.json, 3 workers, 1 replica\n");
+  CHECK(
+      text.line_of(R"({"event":"start","program":"p.json","step":0,"workers":1,"expected_workers":3,"replicas":1})") ==
+      "step 0  training p.json, 1 of 3 workers, 1 replica\n");
+  CHECK(
+      text.line_of(R"({"event":"start","program":"p.json","step":0,"workers":3,"expected_workers":3,"replicas":1})") ==
+      "step 0  training p.json, 3 workers, 1 replica\n");
 }
 
 TEST_CASE("event text: names of tasks, unknown ends, and what somebody else says") {
