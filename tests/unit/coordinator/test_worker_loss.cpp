@@ -63,8 +63,10 @@ TEST_CASE("losses: after as many as the limit it fails as any closure does, and 
   Deadly deadly(2);
   const RemoteValue bad = deadly.schedule_deadly();
   const RemoteValue behind = schedule(*deadly.coordinator, "add", {number(1)});
+  until([&] { return deadly.coordinator->in_flight() == 2; });
   deadly.dies();
   deadly.bed.gate.wait_for(2);
+  until([&] { return deadly.coordinator->in_flight() == 2; });
   deadly.bed.kill("worker:0");
   const auto joined = deadly.coordinator->join(soon());
   REQUIRE_FALSE(joined);
