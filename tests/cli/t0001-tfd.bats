@@ -125,7 +125,7 @@ fake() {  # NAME BODY
   PATH=$BIN "$tfd" help program | grep -q '^       tfd-program - what a training program consists of'
   script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^SYNOPSIS'
   fake less 'echo "less shows $*"'
-  script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^less shows .*man/tfd-run.txt'
+  script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^less shows .*/tfd-run.txt'
 }
 
 @test "tfd --version and --help" {

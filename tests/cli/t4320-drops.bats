@@ -47,21 +47,20 @@ arrives() {
   arrives
   arrives
   arrives
-  # Each has room for seven more. The one that may leave the gate runs what the other two have no room for, then the bad
-  # one.
+  # Each has room for about seven more. The one that may leave the gate runs what the other two have no room for, then
+  # the bad one.
   for i in $(seq 30); do say "$(call mark 1 "m$i")"; done
   say "$(call bad 1 bad)" '{"op": "done", "id": "all"}'
   event '.id == "all" and .value == false'
   echo >&9
   local ready=0 cancelled=0 line
-  while [ "$ready" -lt 17 ]; do
-    IFS= read -r -t 30 -u 6 line
+  until IFS= read -r -t 30 -u 6 line && [[ $line == '{"id":"bad","status":"error"'* ]]; do
     [[ $line == *'"status":"ready"'* ]]
     ready=$((ready + 1))
   done
-  event '.id == "bad" and .status == "error"'
+  [ "$ready" -gt 1 ]
   # Nobody has opened the gate: what is behind it has its answers nevertheless.
-  while [ "$cancelled" -lt 14 ]; do
+  while [ "$cancelled" -lt $((31 - ready)) ]; do
     IFS= read -r -t 30 -u 6 line
     [[ $line == *'"status":"cancelled","because":"bad"}' ]]
     cancelled=$((cancelled + 1))
@@ -71,17 +70,17 @@ arrives() {
   echo >&9
   echo >&9
   event '.id == "joined" and .status == "raised" and .error.message[-17:] == "; stderr: no luck"'
-  [ "$(wc -l <marks)" = 16 ]
+  [ "$(wc -l <marks)" = $((ready - 1)) ]
   # Clean again; the numbers of what was dropped hold nothing up.
   for i in $(seq 20); do say "$(call mark 1 "n$i")"; done
   say '{"op": "join", "id": "again"}'
   event '.id == "again" and .status == "ready"'
   say '{"op": "read", "variable": "v", "id": "v"}'
-  event '.id == "v" and .value == 336'
-  [ "$(wc -l <marks)" = 36 ]
+  event ".id == \"v\" and .value == $((300 + ready - 1 + 20))"
+  [ "$(wc -l <marks)" = $((ready - 1 + 20)) ]
   exec 5>&-
   coordinator_ends 1
-  [[ $(tail -1 talk) == *" failed, 14 cancelled" ]]
+  [[ $(tail -1 talk) == *" failed, $((31 - ready)) cancelled" ]]
 }
 
 @test "drops: with --keep-going everything leaves its mark" {
