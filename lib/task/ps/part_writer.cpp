@@ -14,6 +14,7 @@
 #include "messages/protocol.hpp"
 #include "messages/state_messages.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/tensor/digest.hpp"
 #include "tfd/tensor/safetensors.hpp"
 #include "tfd/variable/unfinished_checkpoint.hpp"
@@ -26,29 +27,14 @@ constexpr std::size_t kMostToken = 128;
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 constexpr mode_t kMode = 0666;             // less the umask
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int close() { return ::close(std::exchange(fd_, -1)) != 0 ? errno : 0; }  // reports what NFS held back
-
- private:
-  int fd_;
-};
-
 /// Opens the directory of an unfinished checkpoint, which isn't behind a symbolic link.
-Result<Descriptor> open_unfinished(const std::string& directory, const std::string& name) {
+Result<process::Fd> open_unfinished(const std::string& directory, const std::string& name) {
   const std::string path = printable(fmt::format("{}/{}", directory, name));
   if (!directory.starts_with('/') || !variable::is_unfinished_checkpoint(name))
     return fail(Code::kInvalidArgument, "{} is not the directory of an unfinished checkpoint", path);
-  const Descriptor parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const process::Fd parent(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (parent.get() < 0) return fail_errno(errno, "cannot open " + printable(directory));
-  Descriptor out(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  process::Fd out(::openat(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (out.get() < 0) return fail_errno(errno, "cannot open " + path);
   return out;
 }
@@ -56,8 +42,8 @@ Result<Descriptor> open_unfinished(const std::string& directory, const std::stri
 /// A new file of a directory, which is removed unless it is finished.
 class NewFile {
  public:
-  static Result<NewFile> make(const Descriptor& directory, std::string name, const std::string& path) {
-    Descriptor file(
+  static Result<NewFile> make(const process::Fd& directory, std::string name, const std::string& path) {
+    process::Fd file(
         ::openat(directory.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
     if (file.get() < 0) return fail_errno(errno, "cannot write " + path);
     return NewFile(directory, std::move(file), std::move(name), path);
@@ -85,28 +71,28 @@ class NewFile {
   /// Its size, once it is on disk.
   Result<std::uint64_t> finish() {
     int saved_errno = ::fsync(file_.get()) != 0 ? errno : 0;
-    if (saved_errno == 0) saved_errno = file_.close();
+    if (saved_errno == 0 && ::close(file_.release()) != 0) saved_errno = errno;  // what NFS held back
     if (saved_errno != 0) return fail_errno(saved_errno, "cannot write " + path_);
     name_.clear();
     return bytes_;
   }
 
  private:
-  NewFile(const Descriptor& directory, Descriptor file, std::string name, const std::string& path)
+  NewFile(const process::Fd& directory, process::Fd file, std::string name, const std::string& path)
       : directory_(directory), file_(std::move(file)), name_(std::move(name)), path_(path) {}
 
-  const Descriptor& directory_;
-  Descriptor file_;
+  const process::Fd& directory_;
+  process::Fd file_;
   std::string name_;  // empty: it stays
   const std::string& path_;
   std::uint64_t bytes_ = 0;
 };
 
-Result<void> check_token(const Descriptor& directory, const DirectoryProbe& probe) {
+Result<void> check_token(const process::Fd& directory, const DirectoryProbe& probe) {
   const auto refuse = [&](std::string_view why) {
     return fail(Code::kNotFound, "{}: {}", printable(probe.directory), why);
   };
-  const Descriptor file(::openat(directory.get(), kProbeToken.data(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const process::Fd file(::openat(directory.get(), kProbeToken.data(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0) return refuse("the file of the probe is not there");
   std::array<char, kMostToken + 1> text{};
   const ssize_t got = ::read(file.get(), text.data(), text.size());
@@ -117,7 +103,7 @@ Result<void> check_token(const Descriptor& directory, const DirectoryProbe& prob
 
 /// Looks at a directory, and leaves the answer there.
 Result<void> answer_probe(const DirectoryProbe& probe) {
-  const Descriptor directory = TFD_TRY(open_unfinished(probe.directory, probe.name));
+  const process::Fd directory = TFD_TRY(open_unfinished(probe.directory, probe.name));
   TFD_TRY(check_token(directory, probe));
   const std::string name = probe_answer_name(probe.part);
   const std::string path = fmt::format("{}/{}/{}", probe.directory, probe.name, name);
@@ -132,7 +118,7 @@ Result<void> answer_probe(const DirectoryProbe& probe) {
 /// Writes a part. The values are released on the way.
 Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
                                             const std::atomic<bool>& is_cancelled) {
-  const Descriptor directory = TFD_TRY(open_unfinished(place.directory, place.name));
+  const process::Fd directory = TFD_TRY(open_unfinished(place.directory, place.name));
   const std::string name = variable::checkpoint_part_name(place.part, place.parts);
   const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
   NewFile file = TFD_TRY(NewFile::make(directory, name, path));
