@@ -60,17 +60,17 @@ std::vector<LinkId> RingDoor::waiting() const {
   return out;
 }
 
-Result<void> RingDoor::accept_all() {
+Result<bool> RingDoor::accept_one() {
   for (;;) {
     process::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket && (errno == EINTR || errno == ECONNABORTED)) continue;
-    if (!socket && errno == EAGAIN) return {};
+    if (!socket && errno == EAGAIN) return false;
     if (!socket) return fail(Code::kResourceExhausted, "no descriptor is left");
     if (!process::is_own_user(socket.get())) continue;
     epoll_event event{EPOLLIN, {.u64 = 0}};
     ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event);
     visitors_.push_back({std::move(socket), Clock::now() + kPatience});
-    if (visitors_.size() > kMostVisitors) visitors_.pop_front();
+    return true;
   }
 }
 
@@ -87,17 +87,23 @@ Result<std::unique_ptr<RingLink>> RingDoor::admit(Visitor& visitor) {
   return std::make_unique<RingLink>(link, std::move(visitor.socket), std::move(rings));
 }
 
+bool RingDoor::has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>& in) {
+  Result<std::unique_ptr<RingLink>> link = admit(visitor);
+  if (link) in.push_back(std::move(*link));
+  return link || link.error().code != Code::kUnavailable || Clock::now() >= visitor.until;
+}
+
+// Many who come at once don't throw each other out: who has named a token is in before the next one is accepted.
 Result<std::vector<std::unique_ptr<RingLink>>> RingDoor::let_in() {
-  const Result<void> accepted = accept_all();
   std::vector<std::unique_ptr<RingLink>> in;
-  for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
-    Result<std::unique_ptr<RingLink>> link = admit(*visitor);
-    if (link) in.push_back(std::move(*link));
-    const bool waits = !link && link.error().code == Code::kUnavailable && Clock::now() < visitor->until;
-    visitor = waits ? std::next(visitor) : visitors_.erase(visitor);
+  visitors_.remove_if([&](Visitor& visitor) { return has_left(visitor, in); });
+  for (;;) {
+    const Result<bool> accepted = accept_one();
+    if (!accepted && in.empty()) return fail(accepted.error());
+    if (!accepted || !*accepted) return in;
+    if (has_left(visitors_.back(), in)) visitors_.pop_back();
+    if (visitors_.size() > kMostVisitors) visitors_.pop_front();
   }
-  if (!accepted && in.empty()) return fail(accepted.error());
-  return in;
 }
 
 Result<std::unique_ptr<RingLink>> RingDoor::enter(std::string_view offer, LinkId link) {

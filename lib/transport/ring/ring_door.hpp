@@ -45,9 +45,12 @@ class RingDoor {
   };
   RingDoor(int epoll, std::string name, process::Fd listener)
       : epoll_(epoll), name_(std::move(name)), listener_(std::move(listener)) {}
-  Result<void> accept_all();
+  /// False: nobody waits to be accepted. Else the last visitor is a new one.
+  Result<bool> accept_one();
   /// What has come of a visitor. kUnavailable: nothing yet.
   Result<std::unique_ptr<RingLink>> admit(Visitor& visitor);
+  /// Whether a visitor is none any more: it is in, was turned away, or took too long.
+  bool has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>& in);
 
   int epoll_;  // owned by the wire
   std::string name_;

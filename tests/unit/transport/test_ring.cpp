@@ -159,6 +159,20 @@ TEST_CASE("ring: who enters needs the token, and hands over memory as it has to 
   }
 }
 
+TEST_CASE("ring: all who come at once are let in, and those who say nothing don't keep them out") {
+  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  auto door = RingDoor::open(epoll.get()).value();
+  std::vector<process::Fd> silent;
+  std::vector<std::unique_ptr<RingLink>> entered;
+  for (int i = 1; i <= 100; ++i) {
+    const std::string offer = door->offer(static_cast<LinkId>(i));
+    silent.push_back(process::connect_locally("tfd-ring-" + offer.substr(0, 32)).value());
+    entered.push_back(RingDoor::enter(offer, LinkId{1}).value());
+  }
+  CHECK(door->let_in().value().size() == 100);
+  CHECK(!door->has_offers());
+}
+
 TEST_CASE("ring: an offer that nobody can take up is no link") {
   CHECK(RingDoor::enter("", LinkId{1}).error().code == Code::kInvalidArgument);
   CHECK(RingDoor::enter(std::string(64, '0'), LinkId{1}).error().code == Code::kUnavailable);
