@@ -13,6 +13,7 @@
 
 #include "messages/protocol.hpp"
 #include "messages/state_messages.hpp"
+#include "tfd/base/idle_time.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/tensor/digest.hpp"
@@ -22,7 +23,9 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{4} << 20;  // bytes between two looks whether it is cancelled
+constexpr std::size_t kChunk = std::size_t{256} << 10;    // bytes between two looks whether it is cancelled
+constexpr std::size_t kReleased = std::size_t{64} << 20;  // bytes that are written before their memory is released
+constexpr Duration kIdleTime = std::chrono::seconds(15);
 constexpr std::size_t kMostToken = 128;
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 constexpr mode_t kMode = 0666;             // less the umask
@@ -52,7 +55,8 @@ class NewFile {
       : directory_(other.directory_),
         file_(std::move(other.file_)),
         name_(std::exchange(other.name_, {})),
-        path_(other.path_) {}
+        path_(std::move(other.path_)),
+        bytes_(other.bytes_) {}
   NewFile& operator=(NewFile&&) = delete;
   ~NewFile() {
     if (!name_.empty()) ::unlinkat(directory_.get(), name_.c_str(), 0);
@@ -84,7 +88,7 @@ class NewFile {
   const process::Fd& directory_;
   process::Fd file_;
   std::string name_;  // empty: it stays
-  const std::string& path_;
+  std::string path_;
   std::uint64_t bytes_ = 0;
 };
 
@@ -115,30 +119,77 @@ Result<void> answer_probe(const DirectoryProbe& probe) {
   return {};
 }
 
-/// Writes a part. The values are released on the way.
+/// A part that is being written.
+class PartFile {
+ public:
+  static Result<PartFile> make(const process::Fd& directory, const PartPlace& place, variable::NamedValues& values) {
+    const std::string name = variable::checkpoint_part_name(place.part, place.parts);
+    const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
+    tensor::SafetensorsFile contents{.tensors = std::move(values), .metadata = {}};
+    const std::string head = TFD_TRY(tensor::format_safetensors_head(contents), "cannot write " + path);
+    PartFile out(TFD_TRY(NewFile::make(directory, name, path)), std::move(contents.tensors));
+    TFD_TRY(out.file_.write(std::as_bytes(std::span(head))));
+    return out;
+  }
+  bool is_written() const { return at_ == values_.size(); }
+
+  /// Goes on until all is written, much of it is, or it is to leave off. Takes no lock and frees nothing.
+  Result<void> write(const std::atomic<bool>& is_cancelled, const std::atomic<bool>& leave_off) {
+    std::size_t left = kReleased;
+    for (; !is_written(); ++at_, offset_ = 0) {
+      const std::span<const std::byte> bytes = values_[at_].second.bytes();
+      while (offset_ < bytes.size()) {
+        if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
+        if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
+        const auto chunk = bytes.subspan(offset_, std::min({bytes.size() - offset_, left, kChunk}));
+        digest_ = tensor::digest(chunk, digest_);
+        TFD_TRY(file_.write(chunk));
+        offset_ += chunk.size();
+        left -= chunk.size();
+      }
+    }
+    return {};
+  }
+  /// The memory of what is written.
+  void release() {
+    for (; released_ < at_; ++released_) values_[released_].second = {};
+  }
+  Result<variable::CheckpointPart> finish() {
+    variable::CheckpointPart out;
+    out.bytes = TFD_TRY(file_.finish());
+    out.digest = digest_;
+    return out;
+  }
+
+ private:
+  PartFile(NewFile file, variable::NamedValues values) : file_(std::move(file)), values_(std::move(values)) {}
+
+  NewFile file_;
+  variable::NamedValues values_;
+  std::size_t at_ = 0;        // those before it are written
+  std::size_t offset_ = 0;    // and so many bytes of this one
+  std::size_t released_ = 0;  // those before it are gone
+  std::uint64_t digest_ = 0;
+};
+
+/// Writes a part in time that nobody else wants, so that updates go on as ever; what is left when that takes too long,
+/// since the processors are always busy, as anybody else does.
 Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
                                             const std::atomic<bool>& is_cancelled) {
   const process::Fd directory = TFD_TRY(open_unfinished(place.directory, place.name));
-  const std::string name = variable::checkpoint_part_name(place.part, place.parts);
-  const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
-  NewFile file = TFD_TRY(NewFile::make(directory, name, path));
-  tensor::SafetensorsFile contents{.tensors = std::move(values), .metadata = {}};
-  const std::string head = TFD_TRY(tensor::format_safetensors_head(contents), "cannot write " + path);
-  TFD_TRY(file.write(std::as_bytes(std::span(head))));
-  variable::CheckpointPart out;
-  for (auto& [stored, value] : contents.tensors) {
-    const tensor::Tensor own = std::move(value);
-    for (std::span<const std::byte> rest = own.bytes(); !rest.empty();) {
-      if (is_cancelled.load(std::memory_order_relaxed))
-        return fail(Code::kCancelled, "{}: nobody waits for it any more", path);
-      const auto chunk = rest.first(std::min(rest.size(), kChunk));
-      out.digest = tensor::digest(chunk, out.digest);
-      TFD_TRY(file.write(chunk));
-      rest = rest.subspan(chunk.size());
-    }
+  PartFile file = TFD_TRY(PartFile::make(directory, place, values));
+  const Clock::time_point idle_until = Clock::now() + kIdleTime;
+  while (!file.is_written()) {
+    Result<void> written;
+    const Duration idle = idle_until - Clock::now();
+    if (idle > Duration::zero())
+      in_idle_time(idle, [&](const auto& is_over) { written = file.write(is_cancelled, is_over); });
+    else
+      written = file.write(is_cancelled, false);
+    TFD_TRY(std::move(written));
+    file.release();
   }
-  out.bytes = TFD_TRY(file.finish());
-  return out;
+  return file.finish();
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a parameter server's parts of checkpoints to disk, on a thread of its own, while updates go on. Where to is
+// Writes a parameter server's parts of checkpoints to disk, on threads of its own, while updates go on. Where to is
 // what a coordinator says, so it is checked: only into directories that a probe of the present run has shown, only new
 // files of a part's name, within the directory of an unfinished checkpoint that is there. Thread rule: its functions
 // are called on the endpoint's I/O thread, but stop().

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <sched.h>
+
 #include <cmath>
 #include <memory>
+#include <new>
+#include <thread>
 
 #include "tfd/base/abbreviation.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/idle_time.hpp"
 #include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -137,4 +142,21 @@ TEST_CASE("text: globs, splitting, and what a terminal must not see") {
   CHECK(printable("\xC2\x9B"
                   "31m caf\xC3\xA9 \xE2\x82\xAC") == "?31m caf\xC3\xA9 \xE2\x82\xAC");  // the C1 form of ESC [
   CHECK(printable("\xff\xfe{\xC3") == "??{?");
+}
+
+TEST_CASE("idle time: work has a thread of that kind, until it is done or its time is over; what it throws is thrown") {
+  int policy = -1;
+  std::thread::id thread;
+  in_idle_time(1h, [&](const std::atomic<bool>& is_over) {
+    CHECK(!is_over);
+    policy = ::sched_getscheduler(0);
+    thread = std::this_thread::get_id();
+  });
+  CHECK(policy == SCHED_IDLE);
+  CHECK(thread != std::this_thread::get_id());
+  CHECK(::sched_getscheduler(0) != SCHED_IDLE);
+  in_idle_time(1ms, [](const std::atomic<bool>& is_over) {
+    while (!is_over) std::this_thread::yield();
+  });
+  CHECK_THROWS_AS(in_idle_time(1h, [](const auto&) { throw std::bad_alloc(); }), std::bad_alloc);
 }

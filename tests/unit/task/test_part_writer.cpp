@@ -25,14 +25,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kElements = 1'000'000;  // 4 MB each
+constexpr std::int64_t kElements = 6'000'001;  // 24 MB each; all three are more than is written in one go
 
 Parts large_variables() {
-  return {
-      R"({"v": 1, "variables": {"a": {"shape": [1000000], "init": {"zeros": {}}}, "b": {"shape": [1000000], "init": {"zeros": {}}},
-             "c": {"shape": [1000000], "init": {"zeros": {}}}}})",
-      {},
-      {}};
+  const std::string one = fmt::format(R"({{"shape": [{}], "init": {{"zeros": {{}}}}}})", kElements);
+  return {fmt::format(R"({{"v": 1, "variables": {{"a": {0}, "b": {0}, "c": {0}}}}})", one), {}, {}};
 }
 
 Tensor filled_with(float value) {

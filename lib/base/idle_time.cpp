@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/base/idle_time.hpp"
+
+#include <sched.h>
+
+#include <future>
+#include <system_error>
+#include <thread>
+
+namespace tfd {
+
+void in_idle_time(Duration most, const std::function<void(const std::atomic<bool>& is_over)>& work) {
+  std::atomic<bool> is_over = false;
+  std::packaged_task<void()> task([&] {
+    const sched_param none{};
+    ::sched_setscheduler(0, SCHED_IDLE, &none);  // this thread alone; where it is forbidden, it is one like all
+    work(is_over);
+  });
+  std::future<void> done = task.get_future();
+  std::thread idle;
+  try {
+    idle = std::thread(std::move(task));
+  } catch (const std::system_error&) {  // too many threads: all is left to the caller
+    return;
+  }
+  done.wait_for(most);
+  is_over = true;
+  idle.join();
+  done.get();  // what it has thrown
+}
+
+}  // namespace tfd
