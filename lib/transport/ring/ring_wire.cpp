@@ -16,7 +16,6 @@ namespace tfd::transport {
 namespace {
 
 constexpr std::size_t kMostRings = 512;  // 2 MiB each
-constexpr int kTurnsUnseen = 16;         // of a busy thread, until it looks for bells
 constexpr Duration kLinger = std::chrono::milliseconds(250);
 
 /// Not all descriptors: there are peers on other hosts, too.
@@ -118,7 +117,6 @@ void RingWire::let_in() {
 }
 
 void RingWire::look() {
-  turns_ = 0;
   std::array<epoll_event, 64> events;
   bool at_the_door = false;
   for (int count = 64; count == 64;) {
@@ -166,7 +164,7 @@ void RingWire::end(Ring& ring, const std::string& reason) {
 
 bool RingWire::receive(Wire::Sink& sink, int most) {
   sink_ = &sink;
-  if (beyond_->watched_is_ready() || ++turns_ >= kTurnsUnseen) look();
+  if (beyond_->take_watched_ready()) look();
   bool more = false;
   for (std::size_t i = 0; i < hot_.size(); ++i) {  // which may get shorter
     const RingPtr ring = hot_[i];

@@ -69,7 +69,6 @@ class RingWire final : public Wire, private Wire::Sink {
   std::unordered_map<LinkId, RingPtr> rings_;
   std::vector<RingPtr> hot_;
   Wire::Sink* sink_ = nullptr;  // of the receive() that runs
-  int turns_ = 0;               // since look()
 };
 
 }  // namespace tfd::transport

@@ -22,6 +22,7 @@ constexpr int kLingerMs = 250;
 // messages.
 constexpr int kNeverMs = 24 * 3600 * 1000;
 constexpr int kBacklog = 4096;
+constexpr int kTurnsUnseen = 16;             // of a busy thread, until it looks at the sockets
 constexpr int kUnread = 256;                 // messages of one connection
 constexpr std::size_t kAskerIdBytes = 9;     // 'L' and the LinkId: a routing id may not begin with 0
 constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
@@ -299,6 +300,7 @@ void ZmqWire::has_greeted(LinkId) {
 }
 
 bool ZmqWire::receive(Sink& sink, int most) {
+  if (++turns_ >= kTurnsUnseen) poll_sockets({});  // a busy thread doesn't wait
   for (Resolver::Answer& answer : resolver_.take()) on_resolved(std::move(answer));
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
   probes_.look();
@@ -431,26 +433,34 @@ bool ZmqWire::has_events(void* socket) {
 }
 
 void ZmqWire::wait(Clock::time_point until) {
+  look_at_touched();
+  if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
+      resolver_.has_answers())
+    return;
+  poll_sockets(std::min(until, callers_.next()));
+}
+
+void ZmqWire::look_at_touched() {
   for (Socket* socket : {&listener_, &asker_}) {
     if (socket->touched && has_events(socket->handle)) socket->ready = true;
     socket->touched = false;
   }
-  if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
-      resolver_.has_answers())
-    return;
+}
+
+void ZmqWire::poll_sockets(Clock::time_point until) {
+  turns_ = 0;
+  look_at_touched();
   pollfd fds[7 + Probes::kMost + Greetings::kMost] = {
       {waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0},
       {gate_.fd, POLLIN, 0},     {door_.fd, POLLIN, 0},     {watched_, POLLIN, 0}};
   nfds_t count = 7;  // a negative descriptor is skipped
   for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
   for (const pollfd& fd : greetings_.fds()) fds[count++] = fd;
-  poll_until(fds, count, std::min(until, callers_.next()));
-  listener_.ready = fds[1].revents != 0;
-  asker_.ready = fds[2].revents != 0;
-  monitor_.ready = fds[3].revents != 0;
-  gate_.ready = fds[4].revents != 0;
-  door_.ready = fds[5].revents != 0;
-  watched_ready_ = fds[6].revents != 0;
+  poll_until(fds, count, until);
+  // Those that are ready have messages that nothing signals again.
+  Socket* const sockets[] = {&listener_, &asker_, &monitor_, &gate_, &door_};
+  for (std::size_t i = 0; i < std::size(sockets); ++i) sockets[i]->ready |= fds[i + 1].revents != 0;
+  watched_ready_ |= fds[6].revents != 0;
 }
 
 void ZmqWire::close() {

@@ -49,7 +49,8 @@ class ZmqWire final : public Wire {
   void close() override;
   /// wait() ends, too, when this descriptor can be read; whether it could, the last time.
   void also_watch(int fd) { watched_ = fd; }
-  bool watched_is_ready() const { return watched_ready_; }
+  /// Whether it is worth a look; once.
+  bool take_watched_ready() { return std::exchange(watched_ready_, false); }
 
  private:
   // Reason why a handshake failed (before both sides know each other).
@@ -92,6 +93,9 @@ class ZmqWire final : public Wire {
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
   static void watch(Socket& socket);
   static bool has_events(void* socket);
+  void look_at_touched();
+  /// Waits for any of them until then, or only looks.
+  void poll_sockets(Clock::time_point until);
   void begin(LinkId link, Connection& connection);
   void on_resolved(Resolver::Answer answer);
   std::string unique_endpoint(const std::string& address);
@@ -107,6 +111,7 @@ class ZmqWire final : public Wire {
   Socket door_;     // the monitor of the listener
   int watched_ = -1;
   bool watched_ready_ = false;
+  int turns_ = 0;  // of receive() since poll_sockets()
   Callers callers_;
   void* received_ = nullptr;  // the message that is being handed over
   Probes probes_;

@@ -11,6 +11,7 @@
 #include "processes.hpp"
 #include "ring/ring_door.hpp"
 #include "ring/ring_link.hpp"
+#include "ring/ring_wire.hpp"
 #include "tfd/process/local_socket.hpp"
 
 namespace tfd::transport {
@@ -109,6 +110,34 @@ TEST_CASE("ring: where one side says tcp all goes over the network, and who says
     const Result<Message> answer = both.client->call(both.peer, text_message("x"), soon());
     CHECK(answer.error().code == Code::kPermissionDenied);
     CHECK(answer.error().message == "ps:0 isn't on this host, or is another user's, and TFD_TRANSPORT says ring");
+  }
+}
+
+TEST_CASE("ring: what comes over the network is received by who is too busy with rings to wait, too") {
+  struct Heard final : Wire::Sink {
+    int messages = 0;
+    void on_message(LinkId, std::span<const std::byte>) override { ++messages; }
+    void on_piece(LinkId, std::span<const std::byte>) override {}
+    void on_closed(LinkId, const std::string&) override {}
+    void on_refused(LinkId, const std::string&, bool) override {}
+    void on_stands(LinkId) override {}
+  };
+  const auto wire = [](const std::string& bind) {
+    auto network = ZmqWire::make({.bind = bind}, std::make_shared<Waker>()).value();
+    return RingWire::make(std::move(network), false).value();
+  };
+  const auto busy = wire("127.0.0.1:0"), other = wire("");
+  Heard heard, nothing;
+  while (busy->receive(heard, 1)) {
+  }
+  const LinkId link = other->connect(busy->address());
+  for (int sent = 1; sent <= 3; ++sent) {
+    REQUIRE(other->send(link, {.bytes = "a message"}));
+    for (const Deadline deadline = soon(); heard.messages < sent && !deadline.expired(); busy->receive(heard, 1)) {
+      other->wait(Clock::now() + 1ms);
+      other->receive(nothing, 1);
+    }
+    REQUIRE(heard.messages == sent);
   }
 }
 
