@@ -10,4 +10,4 @@ system=$(dirname "$(gcc -print-file-name=libz.a)")
 exec "$zig" cc -target x86_64-linux-gnu.2.28 -O2 -s -pie -o "$out" -Wl,--gc-sections -Wl,--start-group "${objects[@]}" \
   -Wl,--whole-archive "$archives/libmicrohttpd.a" -Wl,--no-whole-archive `# references to it are weak` \
   "$archives"/lib{fmt,simdjson,isal,zmq}.a "$system"/lib{yaml-cpp,sodium,z,minizip,md}.a "$(gcc -print-file-name=libstdc++.a)" \
-  -Wl,--end-group "$archives/shim.o" -lunwind -lpthread -ldl -lm -lrt
+  -Wl,--end-group "$archives/mimalloc.o" "$archives/shim.o" -lunwind -lpthread -ldl -lm -lrt

@@ -16,6 +16,7 @@ namespace tfd::transport {
 namespace {
 
 constexpr std::size_t kMostRings = 512;  // 2 MiB each
+constexpr std::size_t kMostHot = 16;     // that are looked at in vain: of more, each one waits for its bell
 constexpr Duration kLinger = std::chrono::milliseconds(250);
 
 /// Not all descriptors: there are peers on other hosts, too.
@@ -164,6 +165,7 @@ void RingWire::end(Ring& ring, const std::string& reason) {
 
 bool RingWire::receive(Wire::Sink& sink, int most) {
   sink_ = &sink;
+  if (hot_.size() > kMostHot) cool();
   if (beyond_->take_watched_ready()) look();
   bool more = false;
   for (std::size_t i = 0; i < hot_.size(); ++i) {  // which may get shorter
@@ -205,14 +207,13 @@ void RingWire::on_refused(LinkId link, const std::string& reason, bool certain) 
   sink_->on_refused(link, reason, certain);
 }
 
+void RingWire::cool() {
+  std::erase_if(hot_, [](const RingPtr& ring) { return !(ring->is_hot = !ring->link->prepare_to_sleep()); });
+}
+
 void RingWire::wait(Clock::time_point until) {
-  bool is_idle = true;
-  std::erase_if(hot_, [&](const RingPtr& ring) {
-    ring->is_hot = !ring->link->prepare_to_sleep();
-    if (ring->is_hot) is_idle = false;
-    return !ring->is_hot;
-  });
-  if (is_idle) beyond_->wait(until);
+  cool();
+  if (hot_.empty()) beyond_->wait(until);
 }
 
 void RingWire::close() {

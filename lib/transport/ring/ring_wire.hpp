@@ -47,6 +47,8 @@ class RingWire final : public Wire, private Wire::Sink {
   void add(std::unique_ptr<RingLink> link);
   void drop(LinkId link);
   void heat(const RingPtr& ring);
+  /// Has those that have nothing to read wait for their bells.
+  void cool();
   void look();
   void let_in();
   /// Hands over at most `most` messages of a ring, and how many it were.
