@@ -4,15 +4,14 @@ read a variable and add to it, of 1 000 floats and of 4 MiB.
 
 Prints one JSON object. usage: peer_tensorflow.py [COUNT]
 """
-import json
 import multiprocessing
 import os
 import socket
 import sys
-import time
+
+import peer
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-ROUNDS = 3
 
 
 def free_port():
@@ -61,29 +60,14 @@ def main():
         return add
 
     def run(function, args, n):
-        start = time.perf_counter()
         for _ in range(n):
             coordinator.schedule(function, args=args)
         coordinator.join()
-        return n / (time.perf_counter() - start)
 
-    def rates(name, function, args, n):
-        run(function, args, max(n // 10, 50))
-        of_rounds = sorted(run(function, args, n) for _ in range(ROUNDS))
-        return {f"{name}_per_s": round(of_rounds[ROUNDS // 2]), f"{name}_least": round(of_rounds[0]),
-                f"{name}_most": round(of_rounds[-1])}
-
-    found = {**rates("closures", add_one, (one,), count), **rates("add_1000", adding(1000), (), count // 4),
-             **rates("add_4mib", adding(1 << 20), (), count // 30)}
-    times = []
-    for _ in range(300):
-        start = time.perf_counter()
-        coordinator.schedule(add_one, args=(one,)).fetch()
-        times.append(time.perf_counter() - start)
-    times.sort()
-    print(json.dumps({"peer": f"tensorflow {tf.__version__}", **found,
-                      "schedule_to_fetch_median_us": round(times[len(times) // 2] * 1e6, 1),
-                      "p99_us": round(times[len(times) * 99 // 100] * 1e6, 1)}), flush=True)
+    small, large = adding(1000), adding(1 << 20)
+    peer.measure(f"tensorflow {tf.__version__}", count, closures=lambda n: run(add_one, (one,), n),
+                 add_1000=lambda n: run(small, (), n), add_4mib=lambda n: run(large, (), n),
+                 one=lambda: coordinator.schedule(add_one, args=(one,)).fetch())
     for child in children:
         child.kill()
     os._exit(0)  # TensorFlow's threads to dead servers would wait

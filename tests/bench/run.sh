@@ -17,17 +17,19 @@ export PATH=$build/tools:$PATH
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
-# A Python with TensorFlow: TFD_TENSORFLOW_PYTHON, else one that is made in the cache.
+# A Python with a peer, made in the cache: NAME PACKAGES…
+peer_python() {
+  local python=$cache/$1/bin/python
+  if [ ! -x "$python" ]; then
+    { python3 -m venv "$cache/$1" && "$python" -m pip install -q "${@:2}" >&2; } || { rm -rf "${cache:?}/$1"; return 1; }
+  fi
+  echo "$python"
+}
 tensorflow_python() {
-  if [ -n "${TFD_TENSORFLOW_PYTHON:-}" ]; then
-    echo "$TFD_TENSORFLOW_PYTHON"
-    return
-  fi
-  if [ ! -x "$cache/tensorflow/bin/python" ]; then
-    python3 -m venv "$cache/tensorflow" && "$cache/tensorflow/bin/python" -m pip install -q tensorflow-cpu==2.21.0 >&2 ||
-      { rm -rf "$cache/tensorflow"; return 1; }
-  fi
-  echo "$cache/tensorflow/bin/python"
+  if [ -n "${TFD_TENSORFLOW_PYTHON:-}" ]; then echo "$TFD_TENSORFLOW_PYTHON"; else peer_python tensorflow tensorflow-cpu==2.21.0; fi
+}
+jax_python() {
+  if [ -n "${TFD_JAX_PYTHON:-}" ]; then echo "$TFD_JAX_PYTHON"; else peer_python jax jax==0.10.2; fi
 }
 
 compare() {  # OURS PEERS FIELD
@@ -37,7 +39,7 @@ compare() {  # OURS PEERS FIELD
 
 bench_coordinate() {
   ninja -C "$build" --quiet tests/bench/bench-coordinate
-  local ours peers python field
+  local ours peers name python field
   # In a pipe tfd-serve lives as long as its reader.
   ours=$(tfd-serve --jobs worker=2,ps=1 | {
     read -r spec
@@ -45,14 +47,16 @@ bench_coordinate() {
     "$build/tests/bench/bench-coordinate" "$work/spec.json" "$source/tests/bench/closures/program.json" add_one
   })
   echo "$ours"
-  if python=$(tensorflow_python); then
-    peers=$("$python" "$source/tests/bench/peer_tensorflow.py" 2>/dev/null | tail -n 1)
+  for name in tensorflow ray dask; do
+    case $name in
+      tensorflow) python=$(tensorflow_python) ;;
+      ray) python=$(peer_python ray ray==2.60.0 numpy) ;;
+      dask) python=$(peer_python dask distributed==2026.8.0 numpy) ;;
+    esac || { echo "no $name here: nothing to compare with" >&2; continue; }
+    peers=$("$python" "$source/tests/bench/peer_$name.py" 2>/dev/null | tail -n 1)
     echo "$peers"
-    for field in closures_per_s add_1000_per_s add_4mib_per_s; do compare "$ours" "$peers" "$field"; done
-    compare "$ours" "$peers" schedule_to_fetch_median_us
-  else
-    echo "no TensorFlow here: nothing to compare with" >&2
-  fi
+    for field in closures_per_s add_1000_per_s add_4mib_per_s schedule_to_fetch_median_us; do compare "$ours" "$peers" "$field"; done
+  done
 }
 
 # A tensor to and from a parameter server of this host, beside the bare ring, bare ZeroMQ and memcpy.
@@ -129,18 +133,6 @@ bench_steps() {
 bench_start() {
   ninja -C "$build" --quiet tools/tfd-run
   python3 "$source/tests/bench/start.py" "$build/tools/tfd-run" "$work"
-}
-
-# A Python with JAX: TFD_JAX_PYTHON, else one that is made in the cache.
-jax_python() {
-  if [ -n "${TFD_JAX_PYTHON:-}" ]; then
-    echo "$TFD_JAX_PYTHON"
-    return
-  fi
-  if [ ! -x "$cache/jax/bin/python" ]; then
-    python3 -m venv "$cache/jax" && "$cache/jax/bin/python" -m pip install -q jax==0.10.2 >&2 || { rm -rf "$cache/jax"; return 1; }
-  fi
-  echo "$cache/jax/bin/python"
 }
 
 # Trainings on 1, 2 and 4 devices against the bare PJRT loop, JAX and TensorFlow's MirroredStrategy. Not one of all: 15 minutes.
