@@ -29,8 +29,10 @@ Duration Core::ping_interval() const {
 }
 
 void Core::check_liveness() {
-  if (more_to_receive_) return at(Clock::now() + kUntilRead, [this] { check_liveness(); });
   const Clock::time_point now = Clock::now();
+  // Not for ever: who is never done reading notices silence, too.
+  if (more_to_receive_ && now - checked_ < 2 * options_.heartbeat_interval)
+    return at(now + kUntilRead, [this] { check_liveness(); });
   const Duration interval = ping_interval();
   // This process, or its host, was suspended, or had no processor: peers couldn't be heard, so that time doesn't count.
   const Duration away = now - std::exchange(checked_, now) - options_.heartbeat_interval;

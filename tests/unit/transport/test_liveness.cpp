@@ -8,8 +8,10 @@
 #include <set>
 
 #include "bed.hpp"
+#include "core.hpp"
 #include "link.hpp"
 #include "processes.hpp"
+#include "zmq/zmq_wire.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -32,6 +34,22 @@ std::vector<PeerState> states_of(const std::vector<PeerEvent>& events) {
 }
 
 using States = std::vector<PeerState>;
+
+/// A wire that always has more to be received, as if its peers never stopped sending.
+struct BusyWire final : Wire {
+  explicit BusyWire(std::unique_ptr<Wire> wire) : real(std::move(wire)) {}
+  std::string address() const override { return real->address(); }
+  LinkId connect(const std::string& address) override { return real->connect(address); }
+  void disconnect(LinkId link) override { real->disconnect(link); }
+  bool send(LinkId link, Parcel parcel) override { return real->send(link, std::move(parcel)); }
+  bool receive(Sink& sink, int most) override {
+    real->receive(sink, most);
+    return true;
+  }
+  void wait(Clock::time_point until) override { real->wait(until); }
+  void close() override { real->close(); }
+  std::unique_ptr<Wire> real;
+};
 
 }  // namespace
 
@@ -65,6 +83,19 @@ TEST_CASE("liveness: a frozen task that is waited for costs time and nothing els
   CHECK(client->call(peer, text_message("count"), soon())->meta == "2");  // each of them once
   CHECK(client->call(peer, text_message("who"), soon())->meta == who->meta);
   CHECK(states_of(events.wait(3)) == States{PeerState::kUp, PeerState::kSilent, PeerState::kUp});
+}
+
+TEST_CASE("liveness: who is never done reading notices that a task is frozen, too") {
+  Task task;
+  Events events;
+  const auto waker = std::make_shared<Waker>();
+  auto wire = ZmqWire::make({}, waker).value();
+  Core client(asking(events), std::make_unique<BusyWire>(std::move(wire)), waker);
+  const PeerId peer = client.add_peer("ps:0", task.address(), {});
+  REQUIRE(client.call(peer, text_message("who"), soon()).has_value());
+  task.signal(SIGSTOP);
+  CHECK(states_of(events.wait(2)) == States{PeerState::kUp, PeerState::kLost});
+  task.signal(SIGCONT);
 }
 
 TEST_CASE("liveness: patience has an end, and a task that dies while it is silent is gone at once") {
