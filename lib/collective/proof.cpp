@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proof.hpp"
 
-#include <sys/random.h>
-
-#include <cerrno>
-#include <cstdlib>
-
 #include "bytes.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/sha256.hpp"
 
 namespace tfd::collective {
@@ -36,9 +32,7 @@ bool same_digest(const Digest& a, const Digest& b) {
 
 Secret make_secret() {
   Secret out;
-  // 32 bytes come at once, after the system has started.
-  while (::getrandom(out.data(), out.size(), 0) != static_cast<ssize_t>(out.size()))
-    if (errno != EINTR) std::abort();
+  fill_random(out);
   return out;
 }
 

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "proof.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/local_socket.hpp"
 
@@ -63,8 +63,7 @@ Result<std::unique_ptr<Listener>> Listener::bind(const std::string& host) {
 }
 
 Result<std::unique_ptr<SocketListener>> listen_on_host() {
-  std::string name = "tfd-collective-";
-  for (const std::byte one : make_secret()) name += fmt::format("{:02x}", static_cast<int>(one));
+  const std::string name = "tfd-collective-" + random_text();
   return std::make_unique<SocketListener>(TFD_TRY(process::listen_locally(name)), std::string(kUnix) + name);
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::function {
@@ -31,9 +32,8 @@ namespace {
 Tensor read(const DeviceBuffer& copy) {
   auto value = copy.to_host();
   if (value) return std::move(*value);
-  constexpr int kSoftwareError = 70;  // sysexits.h
   std::fputs(fmt::format("tfd: a device can't be read any more: {}\n", value.error().message).c_str(), stderr);
-  std::_Exit(kSoftwareError);
+  std::_Exit(number_of(ExitCode::kBug));
 }
 
 Tensor tensor_of(std::shared_ptr<ResidentStorage::Value> value) {

@@ -17,6 +17,7 @@
 
 #include "child_watch.hpp"
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -75,7 +76,7 @@ void announce(const Plan& plan, pid_t number) {
   const Failure failure{step, error};
   announce(plan, -::getpid());
   [[maybe_unused]] const auto written = ::write(plan.report_fd, &failure, sizeof failure);
-  ::_exit(127);
+  ::_exit(number_of(ExitCode::kNotFound));
 }
 
 /// Handlers are the parent's code and must not run here; what was ignored stays ignored (nohup), except SIGPIPE.
@@ -306,8 +307,8 @@ Result<ExitStatus> Child::wait(Deadline deadline) {
 }
 
 int exit_code_of_start_error(const Error& error) {
-  if (error.code == Code::kNotFound) return 127;
-  return error.code == Code::kPermissionDenied ? 126 : 71;
+  if (error.code == Code::kNotFound) return number_of(ExitCode::kNotFound);
+  return number_of(error.code == Code::kPermissionDenied ? ExitCode::kNotRunnable : ExitCode::kSystem);
 }
 
 std::string describe(const ExitStatus& status) {

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "draws.hpp"
 #include "orthogonal.hpp"
 #include "settings.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/file.hpp"
 #include "tfd/tensor/json.hpp"
@@ -216,11 +216,7 @@ Tensor drawn(const TensorSpec& spec, std::uint64_t first, Draw&& draw) {
   return out;
 }
 
-std::uint64_t seed_of(const std::optional<std::uint64_t>& stated) {
-  if (stated) return *stated;
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
+std::uint64_t seed_of(const std::optional<std::uint64_t>& stated) { return stated ? *stated : random_bits(); }
 
 // Keras': the last dimension are the columns, all others the rows; of a wide matrix the rows are orthogonal.
 Tensor orthogonal(const TensorSpec& spec, const OrthogonalInit& init) {

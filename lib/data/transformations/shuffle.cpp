@@ -4,10 +4,10 @@
 // The numbers are SplitMix64's, so that the order is a function of the seed on every machine (not TensorFlow's order).
 // Source: tensorflow/core/kernels/data/shuffle_dataset_op.cc, 2.21.
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
+#include "tfd/base/random.hpp"
 
 namespace tfd::data {
 namespace {
@@ -125,10 +125,7 @@ Result<RowDatasetPtr> make_shuffle(const Shuffle& shuffle, const StageSite& site
 
 }  // namespace
 
-std::uint64_t draw_seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
-}
+std::uint64_t draw_seed() { return random_bits(); }
 
 std::uint64_t shuffle_stream(std::uint64_t reader, std::int64_t first_step, std::uint64_t returns) {
   if (reader == 0 && first_step == 0 && returns == 0) return 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "executable.hpp"
+#include "tfd/base/exit_code.hpp"
 
 namespace tfd::function {
 namespace {
@@ -189,13 +190,12 @@ Result<std::vector<tensor::Tensor>> to_host(const std::vector<std::shared_ptr<co
 }
 
 void end_process(const Executable& executable, const Error& error) {
-  constexpr int kSoftwareError = 70;  // sysexits.h
   executable.client()->report_failure(error);
   std::fputs(fmt::format("tfd: {} has failed on one of several devices, and the others can't go on: {}\n",
                          executable.name(), error.message)
                  .c_str(),
              stderr);
-  std::_Exit(kSoftwareError);
+  std::_Exit(number_of(ExitCode::kBug));
 }
 
 Result<void> SharedBuffer::await() const {

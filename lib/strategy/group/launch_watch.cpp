@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::strategy {
@@ -97,9 +98,8 @@ void LaunchWatch::give_up(const Running& launch, const Error& why) {
     if (!running_ || running_->begun != launch.begun) return;  // it has ended meanwhile
   }
   if (options_.end_process) return options_.end_process(why);
-  constexpr int kServiceUnavailable = 69, kTryAgain = 75;  // sysexits.h
   std::fputs(fmt::format("tfd: {}\n", why.message).c_str(), stderr);
-  std::_Exit(why.code == Code::kUnavailable ? kServiceUnavailable : kTryAgain);
+  std::_Exit(number_of(why.code == Code::kUnavailable ? ExitCode::kUnavailable : ExitCode::kTryAgain));
 }
 
 }  // namespace tfd::strategy

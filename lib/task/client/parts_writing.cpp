@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <random>
 #include <system_error>
 
 #include "messages/state_messages.hpp"
 #include "server_operation.hpp"
 #include "sharded_state.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/variable/unfinished_checkpoint.hpp"
 
@@ -24,11 +24,6 @@ namespace fs = std::filesystem;
 constexpr Duration kFetch = std::chrono::minutes(5);
 constexpr Duration kWrite = std::chrono::hours(1);  // of one part, however slow the disk is
 constexpr std::size_t kMostAnswer = 64 * 1024;
-
-std::string make_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
 
 /// A directory as other processes name it.
 Result<std::string> absolute(const std::string& directory) {
@@ -112,7 +107,7 @@ Result<void> ParameterServers::probe_directory(const std::string& directory, con
                                                Deadline deadline) {
   const auto unfinished = TFD_TRY(variable::UnfinishedCheckpoint::make(directory, 0, run));
   const fs::path here = unfinished.path();
-  DirectoryProbe probe{.directory = TFD_TRY(absolute(directory)), .name = unfinished.name(), .token = make_token()};
+  DirectoryProbe probe{.directory = TFD_TRY(absolute(directory)), .name = unfinished.name(), .token = random_text()};
   TFD_TRY(save_file((here / std::string(kProbeToken)).string(), probe.token));
   TFD_TRY(do_on(all(), [&](ServerClient& task, std::size_t i, auto done) {
     DirectoryProbe own = probe;

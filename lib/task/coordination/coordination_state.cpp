@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "tfd/base/environment.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -28,10 +28,7 @@ Error too_many(std::string_view what, std::size_t most) {
 
 }  // namespace
 
-std::uint64_t make_first_epoch() {
-  std::random_device random;
-  return (std::uniform_int_distribution<std::uint64_t>(1, kMostReign)(random) << kReignShift) | 1;
-}
+std::uint64_t make_first_epoch() { return ((random_bits() % kMostReign + 1) << kReignShift) | 1; }
 
 bool has_same_issuer(std::uint64_t one, std::uint64_t other) { return one >> kReignShift == other >> kReignShift; }
 

@@ -2,14 +2,10 @@
 #include "ring/ring_door.hpp"
 
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdlib>
-
 #include "frame.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/process/local_socket.hpp"
 
 namespace tfd::transport {
@@ -20,19 +16,10 @@ constexpr std::size_t kTextBytes = 32;  // 128 random bits in hexadecimal: a nam
 constexpr std::size_t kMostVisitors = 512;  // as many as there are offers
 constexpr Duration kPatience = std::chrono::seconds(10);
 
-std::string random_text() {
-  std::array<std::byte, kTextBytes / 2> bytes;
-  while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    if (errno != EINTR) std::abort();
-  std::string out;
-  for (const std::byte one : bytes) out += fmt::format("{:02x}", static_cast<int>(one));
-  return out;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<RingDoor>> RingDoor::open(int epoll) {
-  std::string name = random_text();
+  std::string name = random_text(kTextBytes / 2);
   process::Fd listener = TFD_TRY(process::listen_locally(std::string(kPrefix) + name));
   epoll_event event{EPOLLIN, {.u64 = 0}};
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, listener.get(), &event) != 0)
@@ -41,7 +28,7 @@ Result<std::unique_ptr<RingDoor>> RingDoor::open(int epoll) {
 }
 
 std::string RingDoor::offer(LinkId link) {
-  std::string token = random_text();
+  std::string token = random_text(kTextBytes / 2);
   tokens_[token] = link;
   return name_ + (offered_[link] = std::move(token));
 }

@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <random>
 #include <set>
 #include <system_error>
 
 #include "checkpoint_name.hpp"
 #include "parts_index.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::variable {
@@ -158,8 +158,7 @@ std::string make_run_id() {
   ::gmtime_r(&now, &utc);
   char text[32];
   const std::size_t length = std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &utc);
-  std::random_device device;
-  return fmt::format("{}-{:06x}", std::string_view(text, length), device() & 0xffffffu);
+  return fmt::format("{}-{}", std::string_view(text, length), random_text(3));
 }
 
 Result<CheckpointIndex> read_checkpoint_index(const std::string& directory) {

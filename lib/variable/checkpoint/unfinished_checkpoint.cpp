@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "checkpoint_name.hpp"
 #include "parts_index.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -38,8 +38,7 @@ std::string mark_of(const std::string& run) {
 }
 
 std::string unfinished_name(std::int64_t step, const std::string& run) {
-  std::random_device random;
-  return fmt::format(".{}{}{:08x}", checkpoint_directory_name(step), mark_of(run), random());
+  return fmt::format(".{}{}{}", checkpoint_directory_name(step), mark_of(run), random_text(4));
 }
 
 /// Gives a directory another name, in the place of the one that has it, which gets the former name where both can be

@@ -13,6 +13,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/idle_time.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
@@ -159,4 +160,13 @@ TEST_CASE("idle time: work has a thread of that kind, until it is done or its ti
     while (!is_over) std::this_thread::yield();
   });
   CHECK_THROWS_AS(in_idle_time(1h, [](const auto&) { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+TEST_CASE("random: texts have two digits for each byte, and no two are the same") {
+  CHECK(random_text().size() == 32);
+  CHECK(random_text(3).size() == 6);
+  CHECK(random_text().find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(random_text() != random_text());
+  CHECK(random_bits() != random_bits());
+  CHECK(hex_of(std::as_bytes(std::span("\x0a\xf3", 2))) == "0af3");
 }

@@ -25,26 +25,13 @@
 
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::cli {
 
-/// tfd-exit(7). Also: 126/127 child not runnable/not found, 128+N child died of signal N.
-enum class ExitCode : int {
-  kDone = 0,
-  kNo = 1,  // a negative answer: not ready, not found, differs, a closure failed
-  kUsage = 64,
-  kBadInput = 65,
-  kUnavailable = 69,
-  kBug = 70,
-  kSystem = 71,
-  kTryAgain = 75,  // deadline passed or interrupted; the same command may succeed
-  kProtocol = 76,
-  kNotPermitted = 77,
-  kConfiguration = 78,
-  kSomeFailed = 123,
-};
+using tfd::ExitCode;
 /// Exit code of a tool that failed with this Error.
 ExitCode exit_code_of(const Error& error);
 
