@@ -138,7 +138,7 @@ coordinator::OnServerLost make_on_lost(const Asked& a) {
   return [most, join = a.join,
           restarts = launch::Restarts(most, Clock::now())](Error& lost) mutable -> std::optional<train::ServerLoss> {
     // How long to pause isn't asked: servers are waited for.
-    if (restarts.on_failure(Clock::now(), true, lost.task)) return train::ServerLoss{restarts.count(), most, join};
+    if (restarts.on_failure(Clock::now(), 1, lost.task)) return train::ServerLoss{restarts.count(), most, join};
     lost.message += "; " + restarts.too_many();
     return std::nullopt;
   };

@@ -21,6 +21,7 @@
 #include "tfd/cluster/roles.hpp"
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/data/distribute.hpp"
+#include "tfd/launch/members.hpp"
 #include "tfd/launch/processors.hpp"
 #include "tfd/program/names.hpp"
 #include "tfd/strategy/description.hpp"
@@ -367,8 +368,8 @@ Result<void> check_place(const Asked& a, const cluster::ClusterConfig& config, c
     return fail(Code::kInvalidArgument,
                 "the cluster spec needs to have `ps` jobs; workers alone train together with --strategy {}",
                 strategy::kMultiWorkerMirroredKind.name);
-  const std::string tasks = io.env.get("WORLD_SIZE");
-  if (a.is_of_one_host() && io.env.has("TFD_TASK") && io.env.get("RANK") == "0" && tasks != "1")
+  const int tasks = launch::launched_ranks(io.env);
+  if (a.is_of_one_host() && tasks > 1 && io.env.get("RANK") == "0")
     io.log.warning("each of {} tasks trains by itself: --strategy {} makes one training of them", tasks,
                    strategy::kMultiWorkerMirroredKind.name);
   return {};

@@ -93,6 +93,17 @@ Result<void> check_command(const Tool& tool, std::span<const Option> table, cons
               printable(line));
 }
 
+/// The same for --help and --version that stand behind such a command: they are its own.
+Result<void> check_questions(const Tool& tool, std::span<const Option> table,
+                             const std::vector<std::string>& arguments) {
+  const std::size_t own = find_superfluous(table, arguments).value_or(arguments.size());
+  const bool is_asked = std::ranges::any_of(std::span(arguments).first(own), [](const std::string& word) {
+    const bool is_short = word.starts_with('-') && !word.starts_with("--");
+    return word == "--help" || word == "--version" || (is_short && word.find('h') != std::string::npos);
+  });
+  return is_asked ? Result<void>() : check_command(tool, table, arguments);
+}
+
 Result<void> assign_positionals(const Tool& tool, const std::vector<std::string>& words,
                                 const std::vector<std::string>& arguments) {
   std::size_t next = 0;
@@ -175,6 +186,7 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
         return line.values[i].size();
     return std::size_t{0};
   };
+  if (given(&asked.help) + given(&asked.version) > 0) TFD_TRY(check_questions(tool, table, arguments));
   if (given(&asked.help) > 0) return print(io, help_text(tool, common));
   if (given(&asked.version) > 0) return print(io, fmt::format("{} {}\n", tool.name, long_version()));
   if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));

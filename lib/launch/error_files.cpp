@@ -12,6 +12,7 @@
 
 #include "tfd/base/file.hpp"
 #include "tfd/base/json_line.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cluster/json_value.hpp"
 
 namespace tfd::launch {
@@ -89,6 +90,8 @@ TaskError ErrorFiles::complete(const cluster::TaskId& task, TaskError own) const
   }
   if (message != nullptr && message->is(JsonValue::Kind::kString)) own.message = text_of(*message);
   if (const auto when = number_of(time)) own.time = *when;
+  if (const JsonValue* code = written->find("code"); code != nullptr && code->is(JsonValue::Kind::kInteger))
+    if (const auto number = parse_integer(code->text, 0, 255)) own.stated_code = static_cast<int>(*number);
   if (const JsonValue* step = written->find("step"); step != nullptr && step->is(JsonValue::Kind::kInteger))
     own.step = step->text;
   return own;

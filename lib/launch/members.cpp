@@ -2,9 +2,11 @@
 #include "tfd/launch/members.hpp"
 
 #include <array>
+#include <climits>
 #include <string_view>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cluster/formats.hpp"
 
 namespace tfd::launch {
@@ -60,6 +62,11 @@ Result<Environment> told(cluster::ClusterConfig config, const cluster::TaskId& i
 }
 
 }  // namespace
+
+int launched_ranks(const Environment& env) {
+  if (!env.has("TFD_TASK")) return 0;
+  return static_cast<int>(parse_integer(env.get("WORLD_SIZE"), 1, INT_MAX).value_or(1));
+}
 
 Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& lookup, const Environment& base) {
   const std::vector<Placed> placed = TFD_TRY(place_members(config, lookup));

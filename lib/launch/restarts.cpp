@@ -5,22 +5,29 @@
 #include <csignal>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::launch {
 
-bool Restarts::is_preemption(const process::ExitStatus& status) {
-  constexpr int kPreempted = 75;
-  return status.signal == SIGTERM || (status.signal == 0 && status.code == kPreempted);
+void FailuresTogether::add(const process::ExitStatus& status, const std::string& cause) {
+  if (status.code == number_of(ExitCode::kUnavailable) || Restarts::is_preemption(status)) return;
+  if (std::ranges::find(causes_, cause) != causes_.end()) return;
+  if (!cause.empty()) causes_.push_back(cause);
+  ++count_;
 }
 
-std::optional<Duration> Restarts::on_failure(Clock::time_point now, bool counts, const std::string& task,
+bool Restarts::is_preemption(const process::ExitStatus& status) {
+  return status.signal == SIGTERM || (status.signal == 0 && status.code == number_of(ExitCode::kTryAgain));
+}
+
+std::optional<Duration> Restarts::on_failure(Clock::time_point now, int failures, const std::string& task,
                                              std::optional<std::int64_t> step) {
   while (!failures_.empty() && now - failures_.front() >= kWindow) failures_.pop_front();
   if (failures_.empty()) died_in_it_.clear();
-  if (counts) {
-    failures_.push_back(now);
+  failures_.insert(failures_.end(), static_cast<std::size_t>(failures), now);
+  if (failures > 0) {
     if (step_ != step) died_in_it_.clear();
     step_ = step;
     if (step_) died_in_it_.push_back(task);
@@ -31,8 +38,10 @@ std::optional<Duration> Restarts::on_failure(Clock::time_point now, bool counts,
   return backoff_.next(lived);
 }
 
-std::string Restarts::describe(bool counts) const {
-  return counts ? fmt::format("failure {}, at most {}", count(), max_failures_) : "a preemption, no failure";
+std::string Restarts::describe(int failures) const {
+  if (failures == 0) return "a preemption, no failure";
+  if (failures == 1) return fmt::format("failure {}, at most {}", count(), max_failures_);
+  return fmt::format("failures {} to {}, at most {}", count() - failures + 1, count(), max_failures_);
 }
 
 std::string Restarts::too_many() const {

@@ -11,25 +11,16 @@
 #include <cerrno>
 #include <chrono>
 
+#include "group_task.hpp"
 #include "process_group.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/base/units.hpp"
 #include "tfd/process/orphans.hpp"
 
 namespace tfd::launch {
 namespace {
 
-constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
-constexpr int kTryAgain = 75;
-constexpr int kUsage = 64, kOtherKey = 77;
-constexpr std::array kRefused{kUsage, 65, kOtherKey};   // wrong options, another program, another key
-constexpr auto kCauseDelay = std::chrono::seconds(1);   // time for the lost one itself to be seen
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 Result<process::Fd> open_output(const std::string& path, bool is_first) {
   process::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (is_first ? O_TRUNC : 0), 0666));
@@ -38,24 +29,6 @@ Result<process::Fd> open_output(const std::string& path, bool is_first) {
 }
 
 }  // namespace
-
-bool Standings::may_refuse(int code) const { return members > 0 || (code == kOtherKey && running > 1); }
-
-struct TaskGroup::Task {
-  explicit Task(Member given) : member(std::move(given)), name(cluster::format_task(member.id)) {}
-  bool is_left() const { return child || group != 0; }
-
-  Member member;
-  std::string name;
-  std::optional<process::Child> child;
-  pid_t group = 0;                        // after the child's end: its process group, if others of it are waited for
-  bool has_failed = false;                // its last start
-  bool is_refused = false;                // which isn't worth another one (TaskFailure)
-  bool is_elastic = false;                // it said so in an earlier start, or others take it in
-  process::EventLoop::TimerId again = 0;  // of its next start alone
-  int pid = 0;                            // of the last start
-  int starts = 0;
-};
 
 TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles files, TaskGroupOptions options,
                      std::vector<Member> members, std::function<void(const std::string&)> say)
@@ -109,14 +82,14 @@ Result<void> TaskGroup::start_task(Task& task) {
     child.environment.set("TFD_RESTARTS", std::to_string(task.starts));
     child.environment.set("TFD_ERROR_FILE", files_.path_of(task.member.id));
     child.environment.set("TORCHELASTIC_ERROR_FILE", files_.path_of(task.member.id));
-    if (restarts_ || options_.on_standings)
+    if (restarts_ || options_.on_standings || files_.are_kept())
       child.environment.set("TFD_MEMBER_FILE", files_.member_path_of(task.member.id));
   }
   for (const Fault& fault : options_.faults_at_steps)
     if (fault.task == task.member.id && task.starts == 0) child.environment.set("TFD_FAULT", format_fault(fault));
   task.child = TFD_TRY(process::Child::start(child));
   task.pid = task.child->pid();
-  task.has_failed = task.is_refused = false;
+  task.has_failed = task.is_refused = task.is_final = false;
   ++task.starts;
   options_.log.info("{}: process {}", task.name, task.pid);
   loop_.watch(task.child->end_fd(), POLLIN, [this, it = &task](short) { on_exit(*it); });
@@ -132,84 +105,16 @@ void TaskGroup::on_exit(Task& task) {
   options_.log.info("{} {}", task.name, describe_end(*status));
   task.has_failed = status->code != 0;
   if ((task.has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
-  const Standing last = standing_of(task);
-  const std::optional<std::int64_t> step = files_.member_state_of(task.member.id).step;
-  const bool was_member = last == Standing::kMember;
-  task.is_elastic = last != Standing::kAlone;
-  task.is_refused = status->code == kUsage ||
-                    (last == Standing::kJoining && std::ranges::find(kRefused, status->code) != kRefused.end());
+  const MemberState last{standing_of(task), files_.member_state_of(task.member.id).step};
+  const bool was_member = last.standing == Standing::kMember;
+  task.is_elastic = last.standing != Standing::kAlone;
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
   tell_standings();
-  if (task.has_failed) on_failure(note(task, *status, step));
+  if (task.has_failed) on_failure(note(task, *status, last));
   if (was_member && !task.has_failed && is_done()) finish();
   if (decide_timer_ != 0 && running().empty()) decide();
   check_end();
-}
-
-/// Writes the task's error file, and keeps the earliest.
-TaskGroup::Failure TaskGroup::note(Task& task, const process::ExitStatus& status, std::optional<std::int64_t> step) {
-  TaskError own{task.name, status.code, "", host_name(), task.pid, status.signal, wall_seconds()};
-  if (step) own.step = std::to_string(*step);
-  TaskError error = files_.complete(task.member.id, own);
-  Failure failure{&task, status, error.message, error.time, step};
-  if (error.message.empty()) error.message = describe_end(status);
-  if (const auto saved = files_.save(task.member.id, error); !saved) say_(saved.error().message);
-  // One that ends because another one is lost is never before that one, whatever clocks say.
-  const auto order = [](const Failure& one) { return std::pair(one.status.code == kOthersLoss, one.time); };
-  if (!earliest_ || order(failure) < order(*earliest_)) earliest_ = failure;
-  return failure;
-}
-
-/// "worker:1 exited with 7: no such shard".
-std::string TaskGroup::line_of(const Failure& failure) {
-  std::string line = fmt::format("{} {}", failure.task->name, describe_end(failure.status));
-  return failure.message.empty() ? line : line + ": " + failure.message;
-}
-
-void TaskGroup::on_failure(Failure failure) {
-  if (options_.on_failure)
-    return options_.on_failure({failure.task->name, failure.status, line_of(failure), failure.message, failure.time,
-                                failure.step, failure.task->is_refused});
-  if (ending_) {
-    // One that somebody else kills isn't ended by us: several may be out of memory at once.
-    if (asked_signal_ == 0 && failure.status.signal == SIGKILL && !kills_) say_(line_of(failure));
-    // Where a signal asked for the end, the first to fail isn't ended by us.
-    if (cause_ || asked_signal_ == 0) return;
-    cause_ = std::move(failure);
-    if (cause_->status.signal != asked_signal_)
-      say_(fmt::format("{} {}", cause_->task->name, describe_end(cause_->status)));
-    return;
-  }
-  if (failure.task->is_refused && restarts_) {
-    const Standings left = standings();
-    if (left.go_on() && left.may_refuse(failure.status.code) && left.running >= options_.least) {
-      if (earliest_ && earliest_->task == failure.task) earliest_.reset();
-      return say_(line_of(failure) + "; the others go on without it");
-    }
-  }
-  // None of those who end because another one is lost is the cause, though one may be seen first.
-  const bool is_consequence = failure.status.code == kOthersLoss;
-  if (!cause_ || (!is_consequence && cause_->status.code == kOthersLoss)) cause_ = std::move(failure);
-  // Several tasks of a group that goes on may die of one cause, or all.
-  if ((!is_consequence && !goes_on()) || cause_->task->is_refused || is_unread(*cause_) || running().empty())
-    return decide();
-  if (decide_timer_ == 0) decide_timer_ = loop_.at(Clock::now() + kCauseDelay, [this] { decide(); });
-}
-
-/// The cause is known: the others are ended.
-void TaskGroup::decide() {
-  loop_.cancel(std::exchange(decide_timer_, 0));
-  if (ending_) return;
-  std::string line = line_of(*cause_);
-  if (restarts_ && !cause_->task->is_refused && !is_unread(*cause_)) {
-    const bool counts = !Restarts::is_preemption(cause_->status);
-    if (const auto wait = restarts_->on_failure(Clock::now(), counts, cause_->task->name, cause_->step))
-      return goes_on() ? replace_later(line, *wait, counts) : start_again_later(line, *wait, counts);
-    line += "; " + restarts_->too_many();
-  }
-  if (!is_unread(*cause_)) say_(line);
-  end_all(SIGTERM, options_.stop_grace);
 }
 
 /// What a task says of itself; one that said before that it goes on when others die will say so again.
@@ -254,96 +159,6 @@ void TaskGroup::tell_standings() {
   options_.on_standings(now);
 }
 
-/// Starts only those that failed again, after a while. Returns their names.
-std::vector<std::string> TaskGroup::schedule_failed(Duration wait) {
-  std::vector<std::string> names;
-  for (const auto& task : tasks_) {
-    if (!task->has_failed || task->is_refused || task->child || task->again != 0) continue;
-    names.push_back(task->name);
-    task->again = loop_.at(Clock::now() + wait, [this, it = task.get()] { replace(*it); });
-  }
-  return names;
-}
-
-void TaskGroup::replace_failed(int generation, std::vector<Member> members, Duration wait) {
-  for (std::size_t i = 0; i < std::min(members.size(), tasks_.size()); ++i)
-    if (!tasks_[i]->child) tasks_[i]->member = std::move(members[i]);
-  generation_ = generation;
-  earliest_.reset();
-  // Where a signal came meanwhile, nothing is started any more.
-  if (!ending_ && stops_ == 0 && !schedule_failed(wait).empty()) idle_ = false;
-  if (idle_) options_.on_idle(generation_);
-}
-
-void TaskGroup::replace_later(const std::string& failure, Duration wait, bool counts) {
-  const std::vector<std::string> names = schedule_failed(wait);
-  cause_.reset();
-  earliest_.reset();
-  ++generation_;
-  say_(fmt::format("{}; starting {} again in {} ({})", failure, join_words(names), format_duration(wait),
-                   restarts_->describe(counts)));
-}
-
-void TaskGroup::replace(Task& task) {
-  task.again = 0;
-  const auto started = start_task(task);
-  tell_standings();
-  if (started) return;
-  if (options_.on_failure) {
-    const int code = process::exit_code_of_start_error(started.error());
-    options_.on_failure({task.name, {.code = code}, started.error().message, "", wall_seconds()});
-    return check_end();
-  }
-  cause_ = Failure{&task, {.code = process::exit_code_of_start_error(started.error())}, "", wall_seconds()};
-  say_(started.error().message);
-  end_all(SIGTERM, options_.stop_grace);
-}
-
-void TaskGroup::cancel_replacements() {
-  for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
-}
-
-/// True if a group that goes on has come to its end: no member runs any more, and the last one ended well.
-bool TaskGroup::is_done() const {
-  return restarts_ && !ending_ && std::ranges::none_of(tasks_, [this](const auto& task) {
-           return task->child && task->member.has_rank &&
-                  files_.member_state_of(task->member.id).standing == Standing::kMember;
-         });
-}
-
-/// Those that failed aren't needed any more, nor those that would join now.
-void TaskGroup::finish() {
-  loop_.cancel(std::exchange(decide_timer_, 0));
-  if (cause_) say_(line_of(*cause_) + "; the others ended without it");  // there was no time to start it again
-  cause_.reset();
-  earliest_.reset();
-  ending_ = true;
-  cancel_replacements();
-  for (const auto& task : tasks_)
-    if (task->child && task->member.has_rank) ::kill(-task->pid, SIGTERM);
-  kill_timer_ = loop_.at(Clock::now() + options_.stop_grace, [this] { kill(); });
-}
-
-/// A program that doesn't join a group by itself is started again as a whole at every change.
-void TaskGroup::start_again_later(const std::string& failure, Duration wait, bool counts) {
-  restart_at_ = Clock::now() + wait;
-  say_(fmt::format("{}; starting all again in {} ({})", failure, format_duration(wait), restarts_->describe(counts)));
-  end_all(SIGTERM, options_.stop_grace);
-}
-
-void TaskGroup::restart() {
-  restart_at_.reset();
-  restart_timer_ = 0;
-  cause_.reset();
-  earliest_.reset();
-  ending_ = kills_ = false;
-  ++generation_;
-  const auto started = start();
-  if (started) return;
-  say_(started.error().message);
-  conclude({.code = process::exit_code_of_start_error(started.error())});
-}
-
 void TaskGroup::start_again(int generation, std::vector<Member> members, bool joins) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     auto task = std::make_unique<Task>(std::move(members[i]));
@@ -364,8 +179,7 @@ void TaskGroup::start_again(int generation, std::vector<Member> members, bool jo
   const auto started = start_all();
   tell_standings();
   if (started) return;
-  const int code = process::exit_code_of_start_error(started.error());
-  options_.on_failure({tasks_.front()->name, {.code = code}, started.error().message, "", wall_seconds()});
+  options_.on_failure(start_failure(*tasks_.front(), started.error()));
   kill();
   check_end();
 }
@@ -470,7 +284,7 @@ void TaskGroup::conclude() {
     if (restart_timer_ == 0) restart_timer_ = loop_.at(*restart_at_, [this] { restart(); });
     return;
   }
-  if (expired_) return conclude({.code = kTryAgain});
+  if (expired_) return conclude({.code = number_of(ExitCode::kTryAgain)});
   if (cut_short_) return conclude({.code = 128 + asked_signal_, .signal = asked_signal_});
   if (!cause_) return conclude({.code = 0});
   const bool by_signal = asked_signal_ != 0 && cause_->status.signal == asked_signal_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/exit_code.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/launch/error_files.hpp"
@@ -12,8 +13,8 @@
 namespace tfd::rendezvous {
 namespace {
 
-constexpr int kOthersLoss = 69;  // how members of a group end because another one is lost
-constexpr int kTryAgain = 75;
+constexpr int kOthersLoss = number_of(ExitCode::kUnavailable);  // how members end because another one is lost
+constexpr int kTryAgain = number_of(ExitCode::kTryAgain);
 constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one itself to be seen
 
 }  // namespace
@@ -97,6 +98,9 @@ Result<void> Agreement::join(LauncherId id, Joining joining, Clock::time_point n
   int place = 0;
   while (std::ranges::any_of(launchers_, [&](const auto& one) { return one.second.place == place; })) ++place;
   const std::string host = printable(joining.host);
+  if (phase_ == Phase::kGathering && has_said_missing_)
+    send_all({.kind = Command::Kind::kSay,
+              .line = fmt::format("{} has joined after {}", host, shown_wait(now - gathering_since_))});
   launchers_.emplace(id, Launcher{.joining = std::move(joining), .place = place});
   has_changed_ = true;
   last_change_ = now;
@@ -185,6 +189,7 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     return refuse(launchers_.at(id), failure);
   const bool is_of_task = !failure.task.empty();  // else the launcher itself can't go on
   if (is_of_task) launchers_.at(id).failed.push_back(failure.task);
+  failures_.add({.code = failure.code, .signal = failure.signal}, failure.cause);
   // None of those who end because another one is lost is the cause, though one may be seen first.
   const bool is_consequence = failure.code == kOthersLoss;
   if (!cause_ || !is_consequence) {
@@ -192,7 +197,7 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
     cause_at_ = id;
   }
   // Several tasks of a group that goes on may die of one cause.
-  if (!is_consequence && (cause_->is_refused || !(goes_on() && is_of_task)) && !finish_at_) return decide(now);
+  if (!is_consequence && (cause_->is_final || !(goes_on() && is_of_task)) && !finish_at_) return decide(now);
   if (!decide_at_) decide_at_ = now + kCauseDelay;
 }
 
@@ -249,16 +254,19 @@ void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::tim
 void Agreement::decide(Clock::time_point now) {
   decide_at_.reset();
   std::string line = cause_->line;
-  if (options_.bounds.is_elastic && !cause_->is_refused) {
-    const process::ExitStatus status{.code = cause_->code, .signal = cause_->signal};
-    const bool counts = !launch::Restarts::is_preemption(status);
-    if (const auto wait = restarts_.on_failure(now, counts, cause_->task, cause_->step)) {
-      if (goes_on() && !cause_->task.empty()) return replace(line, *wait, counts);
+  const int failures = std::exchange(failures_, {}).count();
+  if (options_.bounds.is_elastic && !cause_->is_final) {
+    const bool are_replaced = goes_on() && !cause_->task.empty();
+    const bool is_preempted = launch::Restarts::is_preemption({.code = cause_->code, .signal = cause_->signal});
+    // All start again once, however many have failed.
+    const int counted = are_replaced && failures > 0 ? failures : is_preempted ? 0 : 1;
+    if (const auto wait = restarts_.on_failure(now, counted, cause_->task, cause_->step)) {
+      if (are_replaced) return replace(line, *wait, counted);
       if (is_short_ && cause_->code == kTryAgain) return give_up(now);  // they have waited for others, too
       not_before_ = now + *wait;
       starts_again_ = true;
       return halt(
-          fmt::format("{}; starting all again in {} ({})", line, format_duration(*wait), restarts_.describe(counts)));
+          fmt::format("{}; starting all again in {} ({})", line, format_duration(*wait), restarts_.describe(counted)));
     }
     line += "; " + restarts_.too_many();
   }
@@ -266,11 +274,11 @@ void Agreement::decide(Clock::time_point now) {
 }
 
 /// Only those that failed are started again, each by its launcher.
-void Agreement::replace(const std::string& failure, Duration wait, bool counts) {
+void Agreement::replace(const std::string& failure, Duration wait, int failures) {
   std::vector<std::string> names;
   for (const auto& [id, launcher] : launchers_) std::ranges::copy(launcher.failed, std::back_inserter(names));
   const std::string line = fmt::format("{}; starting {} again in {} ({})", failure, join_words(names),
-                                       format_duration(wait), restarts_.describe(counts));
+                                       format_duration(wait), restarts_.describe(failures));
   for (auto& [id, launcher] : launchers_) {
     launcher.earliest.reset();
     if (std::exchange(launcher.failed, {}).empty()) {
@@ -288,17 +296,18 @@ void Agreement::replace(const std::string& failure, Duration wait, bool counts) 
 
 /// A launcher is lost, and the tasks of the others go on.
 void Agreement::go_on_without(const std::string& loss, Clock::time_point now) {
-  if (!restarts_.on_failure(now, true)) {
+  if (!restarts_.on_failure(now, 1)) {
     cause_ = Report{.line = loss, .code = kOthersLoss};
     decide_at_.reset();
     return halt(loss + "; " + restarts_.too_many());
   }
   send_all(
-      {.kind = Command::Kind::kSay, .line = fmt::format("{}; the others go on ({})", loss, restarts_.describe(true))});
+      {.kind = Command::Kind::kSay, .line = fmt::format("{}; the others go on ({})", loss, restarts_.describe(1))});
   ++generation_;
   if (std::ranges::all_of(launchers_, [](const auto& one) { return one.second.failed.empty(); })) {
     decide_at_.reset();  // those that had failed are lost with it
     cause_.reset();
+    failures_.clear();
   }
   look_for_enough(now);
 }
@@ -307,6 +316,7 @@ void Agreement::go_on_without(const std::string& loss, Clock::time_point now) {
 void Agreement::look_for_enough(Clock::time_point now) {
   if (is_short_ || count() >= options_.bounds.least) return;
   is_short_ = true;
+  has_said_missing_ = false;
   gathering_since_ = last_report_ = now;
 }
 
@@ -350,14 +360,20 @@ void Agreement::give_up(Clock::time_point now) {
   halt(fmt::format("gave up waiting for {} (--join)", missing(now)));
 }
 
+/// Says now and then for whom it waits.
+void Agreement::say_missing(Clock::time_point now) {
+  if (now - last_report_ < options_.report) return;
+  last_report_ = now;
+  has_said_missing_ = true;
+  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+}
+
 void Agreement::wait_for_others(Clock::time_point now) {
   if (now - gathering_since_ >= options_.join) {
     give_up(now);
     return check_end(now);
   }
-  if (now - last_report_ < options_.report) return;
-  last_report_ = now;
-  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+  say_missing(now);
 }
 
 void Agreement::halt(const std::string& line) {
@@ -374,6 +390,7 @@ void Agreement::check_end(Clock::time_point now) {
   if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for
     decide_at_.reset();
     cause_.reset();
+    failures_.clear();
   }
   if (decide_at_) decide(now);
   if (cause_ && !cause_->task.empty() && launchers_.contains(cause_at_)) {
@@ -393,7 +410,7 @@ void Agreement::check_end(Clock::time_point now) {
 
 void Agreement::gather(Clock::time_point now) {
   phase_ = Phase::kGathering;
-  starts_again_ = false;
+  starts_again_ = has_said_missing_ = false;
   cause_.reset();
   gathering_since_ = last_report_ = now;
   enough_since_.reset();
@@ -416,6 +433,7 @@ void Agreement::tick(Clock::time_point now) {
   if (finish_at_ && now >= *finish_at_) {  // those that would join now, or start again, aren't needed any more
     decide_at_.reset();
     cause_.reset();
+    failures_.clear();
     halt("");
     check_end(now);
   }
@@ -434,9 +452,7 @@ void Agreement::tick(Clock::time_point now) {
   if (is_enough) return;
   if (now - gathering_since_ >= options_.join)
     return end(kTryAgain, 0, fmt::format("gave up waiting for {} (--join)", missing(now)));
-  if (now - last_report_ < options_.report) return;
-  last_report_ = now;
-  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+  say_missing(now);
 }
 
 Clock::time_point Agreement::next() const {

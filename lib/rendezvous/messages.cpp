@@ -58,6 +58,12 @@ Result<int> small_at(const Json& object, const char* key, int most) {
   return static_cast<int>(TFD_TRY(number_at(object, key, static_cast<std::uint64_t>(most))));
 }
 
+Result<bool> flag_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_boolean()) return malformed(key);
+  return found->get<bool>();
+}
+
 constexpr int kMostCode = 255;
 constexpr int kMostSignal = 64;
 constexpr int kMostCount = 1'000'000'000;
@@ -100,9 +106,7 @@ Result<Plan> plan_at(const Json& json) {
       return malformed("its own tasks");
     out.own.push_back(rank.get<int>());
   }
-  const auto joins = json.find("joins");
-  if (joins == json.end() || !joins->is_boolean()) return malformed("joins");
-  out.joins = joins->get<bool>();
+  out.joins = TFD_TRY(flag_at(json, "joins"));
   return out;
 }
 
@@ -169,6 +173,7 @@ std::string format_report(const Report& report) {
                    {"signal", report.signal},
                    {"count", report.count},
                    {"refused", report.is_refused},
+                   {"final", report.is_final},
                    {"running", report.standings.running},
                    {"alone", report.standings.alone},
                    {"members", report.standings.members},
@@ -192,9 +197,8 @@ Result<Report> parse_report(std::string_view text) {
   out.code = TFD_TRY(small_at(json, "code", kMostCode));
   out.signal = TFD_TRY(small_at(json, "signal", kMostSignal));
   out.count = TFD_TRY(small_at(json, "count", kMostCount));
-  const auto refused = json.find("refused");
-  if (refused == json.end() || !refused->is_boolean()) return malformed("refused");
-  out.is_refused = refused->get<bool>();
+  out.is_refused = TFD_TRY(flag_at(json, "refused"));
+  out.is_final = TFD_TRY(flag_at(json, "final"));
   launch::Standings& standings = out.standings;
   standings.running = TFD_TRY(small_at(json, "running", kMostCount));
   standings.alone = TFD_TRY(small_at(json, "alone", standings.running));

@@ -114,6 +114,12 @@ says() { # CODE MESSAGE COMMAND…
   says 64 "tfd-launch: unexpected argument 'tfd-run': put -- before a command: tfd-launch -n 2 -- tfd-run program.json --strategy multi-worker-mirrored (see" \
     tfd-launch -n 2 tfd-run program.json --strategy multi-worker-mirrored
   says 64 "tfd-launch -n 2 -- python train.py --timeout 5s" tfd-launch -n 2 python train.py --timeout 5s
+  says 64 "tfd-launch -- tfd-run --version" tfd-launch tfd-run --version
+  says 64 "tfd-launch -n 2 -- tfd-run --help" tfd-launch -n 2 tfd-run --help
+  run -0 tfd-launch --version tfd-run
+  run -0 tfd-launch -vh tfd-run
+  run -0 tfd-launch -n 2 --no-prefix -- tfd-run --version
+  [[ $output == tfd-run\ *$'\n'tfd-run\ * ]]
   says 64 "tfd-serve --jobs worker=1 -- pytest -k 'a or b'" tfd-serve --jobs worker=1 pytest -k 'a or b'
   says 64 "unknown option '--nporc'" tfd-launch --nporc 2 -- true
   says 64 "-n N starts N tasks on each host" tfd-launch --nproc-per-node 2 tfd-run program.json

@@ -172,6 +172,14 @@ print(repr(sys.stdin.read()), os.readlink(\"/proc/self/fd/0\"), [fd for fd in ra
   [ "$(jq -c '[.code, .signal, .message]' errors/worker-0.json)" = '[143,15,"was killed by SIGTERM"]' ]
 }
 
+@test "launch: --error-dir has the step of each task that says which one it makes, without MIN:MAX, too" {
+  run -137 --separate-stderr tfd-launch -n 2 --error-dir errors -- sh -c '
+    echo "step 41$RANK" >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    until [ -e said-0 ] && [ -e said-1 ]; do sleep 0.05; done
+    [ "$RANK" = 0 ] || kill -KILL $$; exec sleep 60'
+  [ "$(jq -c '[.code, .step]' errors/worker-1.json errors/worker-0.json | paste -sd' ')" = '[137,411] [143,410]' ]
+}
+
 @test "launch: the first cause is the earliest that a task states, though it took longer to exit; torch's form too" {
   run -3 --separate-stderr tfd-launch -n 2 --error-dir errors -- sh -c '
     [ "$RANK" = 0 ] || { trap "exit 4" TERM; printf "%s" "{\"message\": {\"message\": \"ValueError: bad\", \"extraInfo\": {\"timestamp\": \"17\"}}}" >"$TORCHELASTIC_ERROR_FILE"; : >up; while :; do sleep 0.1; done; }

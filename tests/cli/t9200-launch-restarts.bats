@@ -34,12 +34,47 @@ worker:1: 1: generation 0, restart 0
 worker:1: 1: generation 1, restart 1
 worker:2: 2: generation 0, restart 0
 worker:2: 2: generation 1, restart 1' ]
-  [[ $stderr == "tfd-launch: worker:"[12]" exited with 7; starting worker:1 and worker:2 again in 1s (failure 1, at most 3)" ]]
+  [[ $stderr == "tfd-launch: worker:"[12]" exited with 7; starting worker:1 and worker:2 again in 1s (failures 1 to 2, at most 3)" ]]
+}
+
+@test "launch: two that die of their own are two failures, though it is decided about both at once; one cause is one" {
+  local both='
+    echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    [ "$RANK" != 0 ] || exec sleep 60
+    until [ -e said-0 ] && [ -e said-1 ] && [ -e said-2 ]; do sleep 0.05; done
+    [ -z "$SAYS" ] || echo "{\"message\": \"$SAYS\"}" >"$TFD_ERROR_FILE"
+    exit 7'
+  SAYS='' run -7 --separate-stderr tfd-launch -n 3 --workers 1:3 --max-failures 1 -- sh -c "$both"
+  [[ $stderr == "tfd-launch: worker:"[12]" exited with 7; 2 failures in 10m are too many (--max-failures 1)" ]]
+  SAYS='they differ' run -7 --separate-stderr tfd-launch -n 3 --workers 1:3 --max-failures 1 -- sh -c "$both"
+  [[ $stderr == "tfd-launch: worker:"[12]" exited with 7: they differ; starting worker:1 and worker:2 again in 1s (failure 1, at most 1)
+tfd-launch: worker:"[12]" exited with 7: they differ; 2 failures in 10m are too many (--max-failures 1)" ]]
 }
 
 @test "launch: a command whose line is wrong isn't started again" {
   run -64 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$RANK" = 0 ] || exec sleep 60; exit 64'
   [ "$stderr" = "tfd-launch: worker:0 exited with 64" ]
+}
+
+@test "launch: a command that can't be run or found isn't started again" {
+  run -127 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$RANK" = 0 ] || exec sleep 60; exec no-such-command 2>/dev/null'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 127" ]
+  echo >plain
+  run -126 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$RANK" = 0 ] || exec sleep 60; exec ./plain 2>/dev/null'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 126" ]
+}
+
+@test "launch: wrong input (65) is final where the task states that code, as tfd's tools do, and also of a member" {
+  run -65 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$RANK" = 0 ] || exec sleep 60; exec tfd-data no-such.json 2>/dev/null'
+  [[ $stderr == "tfd-launch: worker:0 exited with 65: "*no-such.json* ]]
+  [[ $stderr != *starting* ]]
+  run -65 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '
+    echo "member 7" >"$TFD_MEMBER_FILE"; touch "said-$RANK"; until [ -e said-0 ] && [ -e said-1 ]; do sleep 0.05; done
+    [ "$RANK" = 0 ] || exec sleep 60
+    echo "{\"message\": \"a bad line\", \"code\": 65}" >"$TFD_ERROR_FILE"; exit 65'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 65: a bad line" ]
+  run -0 --separate-stderr tfd-launch -n 2 --workers 1:2 -- sh -c '[ "$TFD_RESTARTS" = 0 ] || exit 0; [ "$RANK" = 0 ] || exec sleep 60; exit 65'
+  [ "$stderr" = "tfd-launch: worker:0 exited with 65; starting all again in 1s (failure 1, at most 3)" ]
 }
 
 @test "launch: who died right before the others' end is named" {

@@ -104,7 +104,8 @@ class Session {
                            .step = failure.step,
                            .code = failure.status.code,
                            .signal = failure.status.signal,
-                           .is_refused = failure.is_refused});
+                           .is_refused = failure.is_refused,
+                           .is_final = failure.is_final});
     };
     if (options_.joint->rendezvous.agreement.bounds.is_elastic)
       options_.group.on_standings = [this](const launch::Standings& standings) {

@@ -13,6 +13,7 @@
 #include "tfd/cluster/address.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
+#include "tfd/launch/members.hpp"
 #include "tfd/launch/port_owner.hpp"
 #include "tfd/launch/processors.hpp"
 #include "tfd/strategy/run_options.hpp"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr Bytes kLeastBucket{std::uint64_t{1} << 10}, kMostBucket{std::uint64_t{1} << 40};
 constexpr Duration kLeastSilence = std::chrono::seconds(3);  // then it is named
-constexpr const char* kMemberFile = "TFD_MEMBER_FILE";       // of a tfd-launch that replaces those who fail
+constexpr const char* kMemberFile = "TFD_MEMBER_FILE";       // of a tfd-launch that wants to know which step it makes
 
 std::vector<std::string> names_of_strategies() {
   std::vector<std::string> names;
@@ -213,13 +214,14 @@ std::vector<cli::Option> options(Asked& a) {
 }
 
 void take_launchers_cluster(Asked& a, const Environment& env) {
-  const bool is_launched = env.has("TFD_TASK") && env.has("TF_CONFIG") && env.get("WORLD_SIZE", "1") != "1";
+  const bool is_launched = launch::launched_ranks(env) > 1 && env.has("TF_CONFIG");
   if (a.kind == &strategy::kTpuKind && !a.names_cluster() && a.common.cluster.empty() && is_launched)
     a.common.cluster = "env";
 }
 
 Result<WorkerBounds> worker_bounds(const Asked& a, int workers, const Environment& env) {
-  const bool is_launched = a.kind == &strategy::kMultiWorkerMirroredKind && env.has(kMemberFile);
+  const bool is_launched = a.kind == &strategy::kMultiWorkerMirroredKind && env.has(kMemberFile) &&
+                           env.get("TFD_WORKERS").find(':') != std::string::npos;
   const std::string text = a.workers.empty() && is_launched ? env.get("TFD_WORKERS") : a.workers;
   if (text.empty()) return WorkerBounds{};
   const std::string name = a.workers.empty() ? "TFD_WORKERS" : "--workers";
@@ -286,7 +288,7 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   if (env.has("TFD_FAULT")) fault = TFD_TRY(launch::parse_fault(env.get("TFD_FAULT")), "TFD_FAULT");
   std::shared_ptr<launch::MemberFile> file;  // shared by the two functions
   if (env.has(kMemberFile)) {
-    file = std::make_shared<launch::MemberFile>(env.get(kMemberFile));
+    file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.least_workers > 0);
     with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
   }
   if (!fault && !file) return {};

@@ -19,46 +19,75 @@ TEST_CASE("restarts: the wait doubles to a minute, and begins anew after a minut
   Restarts restarts(100, start);
   Clock::time_point now = start;
   std::string waits;
-  for (int i = 0; i < 8; ++i) waits += fmt::format("{} ", *restarts.on_failure(now += 1s, true) / 1s);
+  for (int i = 0; i < 8; ++i) waits += fmt::format("{} ", *restarts.on_failure(now += 1s, 1) / 1s);
   CHECK(waits == "1 2 4 8 16 32 60 60 ");
-  CHECK(*restarts.on_failure(now += 60s, true) == 1s);
-  CHECK(*restarts.on_failure(now += 59s, true) == 2s);
+  CHECK(*restarts.on_failure(now += 60s, 1) == 1s);
+  CHECK(*restarts.on_failure(now += 59s, 1) == 2s);
 }
 
 TEST_CASE("restarts: more failures than the limit within ten minutes are too many") {
   const Clock::time_point start{};
   Restarts restarts(2, start);
-  CHECK(restarts.on_failure(start + 1s, true));
-  CHECK(restarts.on_failure(start + 2s, true));
-  CHECK(restarts.on_failure(start + 3s, false));  // a preemption
+  CHECK(restarts.on_failure(start + 1s, 1));
+  CHECK(restarts.on_failure(start + 2s, 1));
+  CHECK(restarts.on_failure(start + 3s, 0));  // a preemption
   CHECK(restarts.count() == 2);
-  CHECK(!restarts.on_failure(start + 4s, true));
+  CHECK(!restarts.on_failure(start + 4s, 1));
   CHECK(restarts.count() == 3);
 }
 
 TEST_CASE("restarts: what is ten minutes ago counts no more; none are borne with 0") {
   const Clock::time_point start{};
   Restarts restarts(1, start);
-  CHECK(restarts.on_failure(start + 1s, true));
-  CHECK(restarts.on_failure(start + 601s, true));
-  CHECK(!restarts.on_failure(start + 1200s, true));
-  CHECK(!Restarts(0, start).on_failure(start, true));
+  CHECK(restarts.on_failure(start + 1s, 1));
+  CHECK(restarts.on_failure(start + 601s, 1));
+  CHECK(!restarts.on_failure(start + 1200s, 1));
+  CHECK(!Restarts(0, start).on_failure(start, 1));
 }
 
 TEST_CASE("restarts: the third failure in a row in one step is too many, whoever dies in it") {
   Restarts restarts(10, Clock::time_point());
-  CHECK(restarts.on_failure(Clock::time_point(1s), true, "worker:1", 412));
-  CHECK(restarts.on_failure(Clock::time_point(2s), true, "worker:1", 413));
-  CHECK(restarts.on_failure(Clock::time_point(3s), true, "worker:2", 413));
-  CHECK(restarts.on_failure(Clock::time_point(4s), false, "worker:2", 413));  // a preemption
+  CHECK(restarts.on_failure(Clock::time_point(1s), 1, "worker:1", 412));
+  CHECK(restarts.on_failure(Clock::time_point(2s), 1, "worker:1", 413));
+  CHECK(restarts.on_failure(Clock::time_point(3s), 1, "worker:2", 413));
+  CHECK(restarts.on_failure(Clock::time_point(4s), 0, "worker:2", 413));  // a preemption
   SUBCASE("one that says no step") {
-    CHECK(restarts.on_failure(Clock::time_point(5s), true, "worker:1"));
-    CHECK(restarts.on_failure(Clock::time_point(6s), true, "worker:1", 413));
+    CHECK(restarts.on_failure(Clock::time_point(5s), 1, "worker:1"));
+    CHECK(restarts.on_failure(Clock::time_point(6s), 1, "worker:1", 413));
   }
   SUBCASE("three") {
-    CHECK_FALSE(restarts.on_failure(Clock::time_point(5s), true, "worker:1", 413));
+    CHECK_FALSE(restarts.on_failure(Clock::time_point(5s), 1, "worker:1", 413));
     CHECK(restarts.too_many() == "worker:1 and worker:2 died in step 413, three times in all");
   }
+}
+
+TEST_CASE("restarts: tasks that die together are as many failures, and one death in their step") {
+  Restarts restarts(3, Clock::time_point());
+  CHECK(restarts.on_failure(Clock::time_point(1s), 1, "worker:1", 412));
+  CHECK(restarts.describe(1) == "failure 1, at most 3");
+  CHECK(restarts.on_failure(Clock::time_point(2s), 2, "worker:1", 412));
+  CHECK(restarts.describe(2) == "failures 2 to 3, at most 3");
+  CHECK(restarts.describe(0) == "a preemption, no failure");
+  CHECK_FALSE(restarts.on_failure(Clock::time_point(3s), 1, "worker:1", 413));
+  CHECK(restarts.too_many() == "4 failures in 10m are too many (--max-failures 3)");
+}
+
+TEST_CASE(
+    "restarts: each task that dies of its own counts, but for one cause that several state, losses of others, "
+    "preemptions") {
+  FailuresTogether failures;
+  failures.add({137, SIGKILL}, "");
+  failures.add({137, SIGKILL}, "");
+  CHECK(failures.count() == 2);
+  failures.add({70, 0}, "a difference");
+  failures.add({70, 0}, "a difference");
+  CHECK(failures.count() == 3);
+  failures.add({69, 0}, "worker:1 is lost");
+  failures.add({75, 0}, "");
+  failures.add({143, SIGTERM}, "");
+  CHECK(failures.count() == 3);
+  failures.clear();
+  CHECK(failures.count() == 0);
 }
 
 TEST_CASE("member file: what a task says of itself, and the step that it makes, as the launcher reads it") {
@@ -77,6 +106,13 @@ TEST_CASE("member file: what a task says of itself, and the step that it makes, 
   CHECK(load_member_state(path).step == 1000);
   file.say(7);  // from an earlier checkpoint
   CHECK(load_member_state(path).step == 7);
+  MemberFile alone(folder / "worker-2.member", false);
+  alone.say(std::nullopt);
+  CHECK(load_member_state(folder / "worker-2.member").standing == Standing::kAlone);
+  alone.say(9);
+  alone.note_step(10);
+  CHECK(load_member_state(folder / "worker-2.member").standing == Standing::kAlone);
+  CHECK(load_member_state(folder / "worker-2.member").step == 10);
   REQUIRE(save_file(path, "member\n"));
   CHECK(load_member_state(path).standing == Standing::kMember);
   CHECK_FALSE(load_member_state(path).step);

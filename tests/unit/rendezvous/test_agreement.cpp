@@ -65,7 +65,7 @@ Report failed(const std::string& task, int code, int generation = 0, int signal 
 }
 Report refused(const std::string& task, int code, int generation = 0) {
   Report out = failed(task, code, generation);
-  out.is_refused = true;
+  out.is_refused = out.is_final = true;
   return out;
 }
 Report idle(int generation = 0) { return {.kind = Report::Kind::kIdle, .generation = generation}; }
@@ -109,6 +109,7 @@ TEST_CASE("agreement: says every ten seconds who is missing, and gives up after 
   agreement.tick(kStart + 10s);
   CHECK(said(agreement) == "0 say waiting for 2 more launchers; h0 is here (10s so far)");
   REQUIRE(agreement.join(1, host(1), kStart + 11s));
+  CHECK(said(agreement) == "0 say h1 has joined after 11s");
   agreement.tick(kStart + 20s);
   CHECK(said(agreement) ==
         "0 say waiting for 1 more launcher; h0 and h1 are here (20s so far); 1 say waiting for 1 more "
@@ -146,7 +147,7 @@ TEST_CASE("agreement: bounds may count tasks") {
   REQUIRE(!refused);
   CHECK(refused.error().message == "h1 is too many: the group has 2 of at most 4 tasks");
   REQUIRE(agreement.join(2, host(2, 2), kStart + 12s));
-  CHECK(said(agreement).starts_with("0 start 0"));
+  CHECK(said(agreement).starts_with("0 say h2 has joined after 12s; 0 start 0"));
 }
 
 TEST_CASE("agreement: who differs in what must be the same is refused, and so is who comes too late") {
@@ -427,7 +428,9 @@ TEST_CASE("agreement: all end where too few would be left, or who is taken away 
 }
 
 TEST_CASE("agreement: where all others go on, only the tasks that failed are started again, by their launcher") {
-  Agreement agreement = three_members(kOfThree);
+  AgreementOptions options = kOfThree;
+  options.max_failures = 3;
+  Agreement agreement = three_members(options);
   agreement.report(1, members(1), kStart + 12s);
   agreement.report(1, failed("worker:2", 137, 0, SIGKILL), kStart + 12s);
   CHECK(said(agreement) == "");
@@ -436,7 +439,7 @@ TEST_CASE("agreement: where all others go on, only the tasks that failed are sta
   agreement.report(1, failed("worker:1", 9), kStart + 12s);
   agreement.report(1, idle(), kStart + 12s);
   agreement.tick(kStart + 13s);
-  const std::string line = "worker:1 failed; starting worker:2 and worker:1 again in 1s (failure 1, at most 2)";
+  const std::string line = "worker:1 failed; starting worker:2 and worker:1 again in 1s (failures 1 to 2, at most 3)";
   CHECK(said(agreement) == fmt::format("0 say {0}; 1 replace 1,2 of h0:1000 h1:1000 h1:1001 in 1s ({0})", line));
   CHECK(agreement.next() == Clock::time_point::max());
   SUBCASE("in their places, and the group ends when all have") {
@@ -454,16 +457,48 @@ TEST_CASE("agreement: where all others go on, only the tasks that failed are sta
     agreement.report(1, members(1, 1), kStart + 14s);
     agreement.report(1, failed("worker:1", 9, 1), kStart + 14s);
     agreement.tick(kStart + 15s);
-    CHECK(said(agreement).ends_with("in 2s (worker:1 failed; starting worker:1 again in 2s (failure 2, at most 2))"));
+    CHECK(said(agreement).ends_with("in 2s (worker:1 failed; starting worker:1 again in 2s (failure 3, at most 3))"));
     agreement.report(1, failed("worker:1", 9, 2), kStart + 18s);
     agreement.tick(kStart + 19s);
-    CHECK(said(agreement).starts_with("0 halt worker:1 failed; 3 failures in 10m are too many (--max-failures 2)"));
+    CHECK(said(agreement).starts_with("0 halt worker:1 failed; 4 failures in 10m are too many (--max-failures 3)"));
   }
   SUBCASE("unless none is left: then all are") {
     agreement.report(0, members(0), kStart + 14s);
     agreement.report(0, failed("worker:0", 9), kStart + 14s);
-    CHECK(said(agreement).starts_with("0 halt worker:0 failed; starting all again in 2s (failure 2, at most 2)"));
+    CHECK(said(agreement).starts_with("0 halt worker:0 failed; starting all again in 2s (failure 3, at most 3)"));
   }
+}
+
+TEST_CASE(
+    "agreement: each task that dies of its own is a failure, but all that state one cause, and those lost with it") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(0, members(0), kStart + 12s);
+  Report one = failed("worker:0", 70), other = failed("worker:1", 70);
+  one.cause = other.cause = "after step 412, worker:1 has another 'kernel' than the others";
+  agreement.report(0, one, kStart + 12s);
+  agreement.report(1, members(1), kStart + 12s);
+  agreement.report(1, other, kStart + 12s);
+  SUBCASE("of one cause, and another's loss") {
+    agreement.report(1, members(0), kStart + 12s);
+    agreement.report(1, failed("worker:2", 69), kStart + 12s);
+    agreement.report(0, idle(), kStart + 12s);
+    agreement.report(1, idle(), kStart + 12s);
+    CHECK(said(agreement).starts_with("0 halt worker:1 failed; starting all again in 1s (failure 1, at most 2)"));
+  }
+  SUBCASE("where the others go on") {
+    agreement.tick(kStart + 13s);
+    CHECK(said(agreement).find("starting worker:0 and worker:1 again in 1s (failure 1, at most 2)") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("agreement: what ends the same way at each start isn't started again, a member's wrong input neither") {
+  Agreement agreement = three_members(kOfThree);
+  agreement.report(1, members(1), kStart + 12s);
+  Report wrong = failed("worker:2", 65);
+  wrong.is_final = true;
+  agreement.report(1, wrong, kStart + 12s);
+  CHECK(said(agreement) == "0 halt worker:2 failed; 1 halt worker:2 failed");
 }
 
 TEST_CASE("agreement: one task that doesn't go on without others starts all again") {

@@ -24,6 +24,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .signal = 9,
                                                   .count = 0,
                                                   .is_refused = true,
+                                                  .is_final = true,
                                                   .standings = {3, 1, 2, 4}}));
   REQUIRE(report);
   CHECK(report->line == "worker:1 said \xef\xbf\xbd");
@@ -34,6 +35,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(report->signal == 9);
   CHECK(report->generation == 3);
   CHECK(report->is_refused);
+  CHECK(report->is_final);
   CHECK(report->standings == launch::Standings{3, 1, 2, 4});
   const Command start{.kind = Command::Kind::kStart,
                       .plan = {.generation = 2,

@@ -14,7 +14,7 @@ void fill_random(std::span<std::byte> bytes);
 std::uint64_t random_bits();
 /// Two digits for each byte: "0af3".
 std::string hex_of(std::span<const std::byte> bytes);
-/// That many random bytes in hexadecimal; 128 bits are a name that nobody has, or guesses.
+/// Random bytes, so many, in hexadecimal; 128 bits are a name that nobody has, or guesses.
 std::string random_text(std::size_t bytes = 16);
 
 }  // namespace tfd

@@ -3,8 +3,8 @@
 //
 // Files by which tasks talk to their launcher. A JSON file per task that failed: who failed first, and of what, is in
 // one place. A task may write its own before it ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps
-// a "time", or what torch's @record writes. The launcher adds what it knows. And a file for each task that survives
-// the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
+// a "time" and its "code", or what torch's @record writes. The launcher adds what it knows. And a file for each task
+// that survives the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +27,7 @@ struct TaskError {
   int signal = 0;
   double time = 0;
   std::optional<std::string> step = {};  // as it was written
+  std::optional<int> stated_code = {};   // what the task itself wrote as its "code"
 };
 
 class ErrorFiles {
@@ -38,6 +39,8 @@ class ErrorFiles {
   ErrorFiles& operator=(ErrorFiles&&) = delete;
   ~ErrorFiles();
 
+  /// Somebody will read them.
+  bool are_kept() const { return !is_temporary_; }
   /// Where they are.
   const std::string& directory() const { return directory_; }
   /// DIR/worker-1.json.

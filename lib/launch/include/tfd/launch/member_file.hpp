@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file by which a task that goes on when others die tells its launcher so (TFD_MEMBER_FILE): "joining", and once it
-// is of a group "member STEP", the step that it makes. Thread rule: a MemberFile is used by one thread; functions touch
-// the disk.
+// The file by which a task tells its launcher which step it makes, and whether it goes on when others die
+// (TFD_MEMBER_FILE): "joining", and once it is of a group "member STEP"; "step STEP" of one that doesn't. Thread rule:
+// a MemberFile is used by one thread; functions touch the disk.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@ namespace tfd::launch {
 
 /// What a task says of itself.
 enum class Standing : std::uint8_t {
-  kAlone,    // nothing: it ends if another task does, or is to be ended
+  kAlone,    // nothing, or its step: it ends if another task does, or is to be ended
   kJoining,  // it goes on when others die, and isn't of a group yet
   kMember,   // it is of a group
 };
 
 struct MemberState {
   Standing standing = Standing::kAlone;
-  std::optional<std::int64_t> step = {};  // a member's, if it states one
+  std::optional<std::int64_t> step = {};  // that it makes, if it states one
 };
 
 /// What stands in the file; kAlone if there is none.
@@ -30,14 +30,18 @@ MemberState load_member_state(const std::string& path);
 /// The task's side. A file that can't be written leaves the task alone: the launcher starts all again.
 class MemberFile {
  public:
-  explicit MemberFile(std::string path) : path_(std::move(path)) {}
+  /// `goes_on`: when others die.
+  explicit MemberFile(std::string path, bool goes_on = true) : path_(std::move(path)), goes_on_(goes_on) {}
   /// No step: it joins; else it is a member, and makes this step next.
   void say(std::optional<std::int64_t> step);
   /// A member makes this step now: no news for who watches the file, and one system call.
   void note_step(std::int64_t step);
 
  private:
+  std::string text_of(std::int64_t step) const;
+
   const std::string path_;
+  const bool goes_on_;
   process::Fd file_;  // what say() wrote, of a member
 };
 

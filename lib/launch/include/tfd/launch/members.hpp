@@ -34,4 +34,7 @@ Result<Members> plan_members(cluster::ClusterConfig config, const LocalLookup& l
 Result<std::vector<Member>> describe_members(const cluster::ClusterConfig& config,
                                              const std::vector<cluster::TaskId>& here, const Environment& base);
 
+/// The number of tasks with a rank that the launcher has which started this process, by its environment; 0: none has.
+int launched_ranks(const Environment& env);
+
 }  // namespace tfd::launch

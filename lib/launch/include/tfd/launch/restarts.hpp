@@ -16,6 +16,21 @@
 
 namespace tfd::launch {
 
+/// Failures that are decided about together. Each task that dies of its own counts, at whatever moment, but one that
+/// states the same cause as another: all of a group end with an error that one of them has. Who ends since another one
+/// is lost (69), or is preempted, doesn't.
+class FailuresTogether {
+ public:
+  /// `cause`: what the task itself stated; may be empty.
+  void add(const process::ExitStatus& status, const std::string& cause);
+  int count() const { return count_; }
+  void clear() { *this = {}; }
+
+ private:
+  int count_ = 0;
+  std::vector<std::string> causes_;
+};
+
 class Restarts {
  public:
   static constexpr Duration kWindow = std::chrono::minutes(10);
@@ -29,14 +44,14 @@ class Restarts {
   static bool is_preemption(const process::ExitStatus& status);
 
   /// How long to wait before the next start; nullopt: there were too many failures, or the third one in a row in the
-  /// same step, which the next start would make again. `task`: which one failed; `step`: that it made, where it said
-  /// so.
-  std::optional<Duration> on_failure(Clock::time_point now, bool counts, const std::string& task = {},
+  /// same step, which the next start would make again. `failures`: how many they were, which are one in their step; 0:
+  /// a preemption. `task`: which one failed first; `step`: that it made, where it said so.
+  std::optional<Duration> on_failure(Clock::time_point now, int failures, const std::string& task = {},
                                      std::optional<std::int64_t> step = {});
   /// Failures within the window that ends with the last one.
   int count() const { return static_cast<int>(failures_.size()); }
-  /// After a failure that is made good: "failure 1, at most 3".
-  std::string describe(bool counts) const;
+  /// After failures that are made good: "failure 1, at most 3", "failures 2 to 3, at most 3".
+  std::string describe(int failures) const;
   /// After one that isn't: "4 failures in 10m are too many (--max-failures 3)", "worker:1 died three times in step
   /// 412".
   std::string too_many() const;

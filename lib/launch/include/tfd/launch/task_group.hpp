@@ -34,9 +34,11 @@ struct TaskFailure {
   std::string cause;                      // what the task itself stated, "no such shard"
   double time = 0;                        // in seconds since 1970
   std::optional<std::int64_t> step = {};  // that it made, where it said so
-  /// It would have joined others, and can't, since its options, its program or its key aren't theirs (64, 65, 77): it
-  /// does so again, however often it is started.
+  /// It is no member, and won't become one, however often it is started, since its command line, its program or its key
+  /// is wrong, or isn't the others' (64, 65, 77, 126, 127).
   bool is_refused = false;
+  /// It ends like this however often it is started: it is refused, or is a member and states that its input is wrong.
+  bool is_final = false;
 };
 
 /// Counts of a host's tasks with a rank, by what they say of themselves (Standing).
@@ -125,6 +127,7 @@ class TaskGroup {
     std::optional<std::int64_t> step = {};  // that it made, where it said so
   };
   static std::string line_of(const Failure& failure);
+  static TaskFailure start_failure(const Task& task, const Error& error);
   /// True if a task has ended since nobody reads what it says any more, as the others soon will. A reader that goes
   /// ends its writers, as in any pipeline, and who stops reading knows why.
   bool is_unread(const Failure& failure) const { return failure.status.signal == SIGPIPE && relay_.has_lost_reader(); }
@@ -139,13 +142,13 @@ class TaskGroup {
   void watch_standings();
   void tell_standings();
   std::vector<std::string> schedule_failed(Duration wait);
-  void replace_later(const std::string& failure, Duration wait, bool counts);
+  void replace_later(const std::string& failure, Duration wait, int failures);
   void replace(Task& task);
   bool is_done() const;
   void finish();
   void cancel_replacements();
-  void start_again_later(const std::string& failure, Duration wait, bool counts);
-  Failure note(Task& task, const process::ExitStatus& status, std::optional<std::int64_t> step);
+  void start_again_later(const std::string& failure, Duration wait, int failures);
+  Failure note(Task& task, const process::ExitStatus& status, const MemberState& last);
   void restart();
   void end_all(int number, Duration grace);
   void check_end();
@@ -162,6 +165,7 @@ class TaskGroup {
   std::optional<Failure> cause_;
   std::optional<Failure> earliest_;  // by the time that the tasks' own files state
   std::optional<Restarts> restarts_;
+  FailuresTogether failures_;                    // that nothing was decided about yet
   std::optional<Clock::time_point> restart_at_;  // set from a failure to the next start
   int generation_ = 0;
   GroupEnd end_;

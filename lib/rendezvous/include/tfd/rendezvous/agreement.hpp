@@ -87,7 +87,7 @@ struct Report {
   int code = 0;                           // kFailed
   int signal = 0;
   int count = 0;
-  bool is_refused = false;  // kFailed: launch::TaskFailure's
+  bool is_refused = false, is_final = false;  // kFailed: launch::TaskFailure's
   launch::Standings standings = {};
 };
 
@@ -153,7 +153,7 @@ class Agreement {
   void start();
   void admit(LauncherId newcomer);
   Plan plan_to_join(const Launcher& launcher) const;
-  void replace(const std::string& failure, Duration wait, bool counts);
+  void replace(const std::string& failure, Duration wait, int failures);
   void on_standing(Launcher& launcher, const Report& report, Clock::time_point now);
   void go_on_without(const std::string& loss, Clock::time_point now);
   void refuse(Launcher& launcher, const Report& failure);
@@ -162,6 +162,7 @@ class Agreement {
   void look_for_enough(Clock::time_point now);
   void wait_for_others(Clock::time_point now);
   void give_up(Clock::time_point now);
+  void say_missing(Clock::time_point now);
   void on_failure(LauncherId launcher, const Report& failure, Clock::time_point now);
   void on_stop(LauncherId launcher, const Report& stop, Clock::time_point now);
   bool may_leave(LauncherId launcher) const;
@@ -187,10 +188,12 @@ class Agreement {
   bool has_changed_ = true;                      // somebody came or went since the last start
 
   std::optional<Report> cause_;
-  LauncherId cause_at_ = 0;  // the launcher that reported it
+  launch::FailuresTogether failures_;  // that nothing was decided about yet
+  LauncherId cause_at_ = 0;            // the launcher that reported it
   std::optional<Clock::time_point> decide_at_;
   std::optional<Clock::time_point> finish_at_;  // a member has ended well, and no other one is known
   bool is_short_ = false;                       // fewer than enough are left of those who run
+  bool has_said_missing_ = false;               // a line was about those who are waited for now
   bool starts_again_ = false;                   // after kEnding
   bool has_expired_ = false;
   bool has_turned_away_ = false;

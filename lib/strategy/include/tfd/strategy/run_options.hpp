@@ -37,8 +37,7 @@ struct RunOptions {
   /// With least_workers: how many there may be, where all are told of the addresses of those that come; 0: those of the
   /// cluster, at its addresses.
   int most_workers = 0;
-  /// Where others may be lost: called before this process joins, and each time that it is a member, with the step that
-  /// it makes next.
+  /// Called before this process joins a group, and each time that it is a member, with the step that it makes next.
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
   std::int64_t epochs = 1;           // under --compat tensorflow: that end with the data of all workers
