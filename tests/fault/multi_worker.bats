@@ -186,3 +186,12 @@ long_evaluations() {
     [ -f "ck-$asked/step-$(printf %08d "$(last worker:0 .step)").safetensors" ]
   done
 }
+
+@test "fault: tfd-launch's error files have the step that was made, of the killed one and of those that end with it, without MIN:MAX" {
+  run -137 --separate-stderr timeout 60 tfd-launch -n 2 --error-dir errors --fault 'kill worker:1 at step 100' -- \
+    tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --strategy multi-worker-mirrored --key-file none \
+    --set train.steps=1000000 --set train.checkpoint.dir=ck
+  [ "$(jq -c '[.signal, .step]' errors/worker-1.json)" = '[9,100]' ]
+  jq -e '.code == 69 and (.step == 100 or .step == 101) and (.message | startswith("worker:1 is lost"))' errors/worker-0.json
+  [ ! -e errors/worker-0.member ]
+}

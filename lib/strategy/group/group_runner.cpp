@@ -9,30 +9,14 @@
 #include "group_function.hpp"
 #include "group_place.hpp"
 #include "group_training.hpp"
+#include "program_parts.hpp"
 #include "tfd/base/counted.hpp"
-#include "tfd/base/sha256.hpp"
 #include "tfd/cluster/roles.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/explain.hpp"
 
 namespace tfd::strategy {
 namespace {
-
-/// What a program trains, whoever's paths and part of the data it has: its document and modules.
-std::string digest_of(const program::Program& program) {
-  Sha256 hash;
-  program::Program whole = program;
-  for (const auto& [name, plan] : program.whole_datasets) whole.datasets[name] = plan;
-  auto document = nlohmann::ordered_json::parse(whole.document());
-  if (program.train && program.train->checkpoint && document["train"]["checkpoint"].is_object())
-    document["train"]["checkpoint"].erase("dir");  // each may have its own
-  hash.add(document.dump());
-  for (const auto& [name, content] : program.files) {
-    hash.add(name);
-    hash.add(content);
-  }
-  return hash.hex().substr(0, 16);
-}
 
 class GroupRunner final : public Runner {
  public:
@@ -50,7 +34,11 @@ class GroupRunner final : public Runner {
     return why_not_on_devices(program, options_.devices);
   }
   Result<nlohmann::ordered_json> explain(const program::Program&, ExplainOptions) const override {
-    return fail(Code::kUsage, "--explain is about a training in this process, not on a cluster");
+    return fail(
+        Code::kUsage,
+        "--explain is about a training in this process, not on a cluster\nhint: --strategy mirrored --replicas {} "
+        "explains the step that the {} of this cluster share, in one process",
+        replicas(), counted(members_.size(), "worker"));
   }
 
   Result<train::TrainSummary> train(const program::Program& program, RunOptions options) override {
@@ -137,7 +125,7 @@ class GroupRunner final : public Runner {
          {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
          {"--collectives", std::string(collective::name_of(options.collectives.kind))},
          {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
-    agreement.emplace_back("the program", digest_of(program));  // last: it differs in whatever has a name, too
+    agreement.emplace_back("the program", agreement_of(program));  // last: it differs in whatever has a name, too
     GroupTrainingOptions with;
     with.group.members = members_;
     with.group.rank = rank_;
@@ -154,7 +142,7 @@ class GroupRunner final : public Runner {
     with.group.silence = options.silence;
     with.make_host_engine = options.make_host_engine;
     with.on_step = options.on_step;
-    if (options.least_workers > 0) with.on_standing = options.on_standing;
+    with.on_standing = options.on_standing;
     with.replicas = options_.replicas;
     with.follows_members = options_.follows_members;
     with.verify_every = options.verify_every;

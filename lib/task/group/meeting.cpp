@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agreement_parts.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
 
@@ -18,12 +20,6 @@ constexpr std::int64_t kMostDevices = 1 << 20;
 
 tl::unexpected<Error> malformed(std::string_view what) {
   return fail(Code::kInvalidArgument, "a malformed message about a group: {}", what);
-}
-
-std::string hex_of(const collective::Secret& secret) {
-  std::string out;
-  for (const std::byte one : secret) out += fmt::format("{:02x}", static_cast<unsigned>(one));
-  return out;
 }
 
 Result<collective::Secret> secret_of(const std::string& hex) {
@@ -190,8 +186,9 @@ Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other) {
     if (!has_both || first[i].first != second[i].first)
       return fail(Code::kInvalidArgument, "{} and {} are of different versions of tfd", one.name,
                   printable(other.name));
-    return fail(Code::kInvalidArgument, "the members differ in {}: {} has {}, {} has {}", first[i].first, one.name,
-                printable(first[i].second), printable(other.name), printable(second[i].second));
+    const auto [what, mine, theirs] = find_difference(first[i].first, first[i].second, second[i].second);
+    return fail(Code::kInvalidArgument, "the members differ in {}: {} has {}, {} has {}", printable(what), one.name,
+                mine, printable(other.name), theirs);
   }
   return {};
 }
@@ -263,6 +260,13 @@ std::vector<std::string> Meeting::present() const {
   std::vector<std::string> out;
   for (const auto& one : joined_)
     if (one && one->last == last()) out.push_back(one->name);
+  return out;
+}
+
+std::vector<std::string> Meeting::joined() const {
+  std::vector<std::string> out;
+  for (const auto& one : joined_)
+    if (one) out.push_back(one->name);
   return out;
 }
 

@@ -95,6 +95,8 @@ class Meeting {
   void forget(int place);
   /// Says whether nobody waits for this task any more, since its process has ended or doesn't answer.
   void set_lost(const std::string& name, bool is_lost);
+  /// Names of those that have come.
+  std::vector<std::string> joined() const;
   /// Names of those that are waited for: members of the last generation that may still come, else whoever is missing.
   std::vector<std::string> missing() const;
   /// True once the next generation may begin without waiting for anybody.

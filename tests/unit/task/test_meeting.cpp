@@ -3,6 +3,7 @@
 
 #include "group/directory.hpp"
 #include "group/roster.hpp"
+#include "tfd/task/group.hpp"
 
 #include <doctest/doctest.h>
 
@@ -123,6 +124,26 @@ TEST_CASE("meeting: members that differ are refused with what differs") {
   CHECK(others.join(other).error().message == "worker:0 and worker:1 are of different versions of tfd");
   CHECK_FALSE(others.difference());  // they may go on without it
   CHECK(others.join(request_of("worker:1", 3)));
+}
+
+TEST_CASE("meeting: of values with parts the first part is named that differs, or that only one has") {
+  const auto difference = [](const task::AgreementParts& one, const task::AgreementParts& other) {
+    JoinRequest first = request_of("worker:0", 1), second = request_of("worker:1", 2);
+    first.agreement = {{"the program", task::format_parts(one, "aa")}};
+    second.agreement = {{"the program", task::format_parts(other, "bb")}};
+    return task::check_agreement(first, second).error().message;
+  };
+  const task::AgreementParts parts{{"datasets.train[0].range", "1000"}, {"step.mlir", "12 bytes, SHA-256 0af3"}};
+  CHECK(difference(parts, {parts[0], {"step.mlir", "13 bytes, SHA-256 9b00"}}) ==
+        "the members differ in the program: step.mlir: worker:0 has 12 bytes, SHA-256 0af3, worker:1 has 13 bytes, "
+        "SHA-256 9b00");
+  CHECK(difference({parts[0]}, parts) ==
+        "the members differ in the program: step.mlir: worker:0 has none, worker:1 has 12 bytes, SHA-256 0af3");
+  CHECK(difference(parts, parts) == "the members differ in the program: worker:0 has aa, worker:1 has bb");
+  const task::AgreementParts many(10'000, parts[0]);
+  CHECK(difference(parts, many) == "the members differ in the program: worker:0 has aa, worker:1 has bb");
+  CHECK(difference({{"a", std::string(500, 'x')}}, {{"a", "y"}}) ==
+        fmt::format("the members differ in the program: a: worker:0 has {}…, worker:1 has y", std::string(100, 'x')));
 }
 
 TEST_CASE("meeting: with a least number, a first generation may begin without the rest") {

@@ -24,6 +24,11 @@
 
 namespace tfd::task {
 
+using AgreementParts = std::vector<std::pair<std::string, std::string>>;  // names and values
+/// A value of GroupOptions::agreement that has parts, of which an error names the first that differs. `whole`: a digest
+/// of all, which is the value where the parts are too many.
+std::string format_parts(const AgreementParts& parts, const std::string& whole);
+
 struct GroupOptions {
   /// Names and addresses of all members, by rank; the first is the chief. With `most`, of those that are known: others
   /// come at addresses that they say, and so does who comes again elsewhere.
@@ -34,7 +39,8 @@ struct GroupOptions {
   int least = 0;
   int most = 0;  // with `least`: members that there may be at a time; 0: those of `members`
   Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
-  /// What must be the same in all members: what it is ("program"), and its value, or a digest of it.
+  /// What must be the same in all members: what it is ("the program"), and its value, by format_parts() where it has
+  /// parts.
   std::vector<std::pair<std::string, std::string>> agreement = {};
   collective::Engine engine = {};
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
