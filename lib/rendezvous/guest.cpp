@@ -68,11 +68,14 @@ class Guest final : public Rendezvous {
     report_timer_ = 0;
     if (has_asked_ || is_over_) return;
     const Duration waited = Clock::now() - since_;
-    const std::string why = reason_.empty() ? "" : fmt::format(" ({})", reason_);
+    const bool is_unresolved = transport::is_unresolved(endpoint_->reason(peer_));
+    const std::string reason = is_unresolved ? "the name doesn't resolve" : reason_;
+    const std::string why = reason.empty() ? "" : fmt::format(" ({})", reason);
     if (waited >= options_.agreement.join)
       return give_up(
           {Code::kDeadlineExceeded, fmt::format("waited {} for {}{} (--join)", shown_wait(waited), where(), why), {}});
     if (options_.say) options_.say(fmt::format("waiting for {}{} ({} so far)", where(), why, shown_wait(waited)));
+    has_said_ = options_.say != nullptr;
     report_later();
   }
 
@@ -96,6 +99,9 @@ class Guest final : public Rendezvous {
 
   void join() {
     has_asked_ = true;
+    if (has_said_)
+      options_.say(fmt::format("the rendezvous at {} answers after {}", cluster::format_address(options_.at),
+                               shown_wait(Clock::now() - since_)));
     auto own = options_.bring();
     if (!own) return give_up(own.error());
     until_ = Clock::now() + options_.silence + kLossSeen;
@@ -174,6 +180,7 @@ class Guest final : public Rendezvous {
   transport::PeerId peer_{};
   std::uint64_t seen_ = 0;
   std::string reason_;
+  bool has_said_ = false;  // that it waits
   bool has_asked_ = false;
   bool has_joined_ = false;
   bool is_over_ = false;  // kEnd has come, or it was given up

@@ -174,6 +174,12 @@ Incarnation Core::incarnation_of(PeerId peer) const {
   return i < cards_.size() ? cards_[i].incarnation : 0;
 }
 
+std::string Core::reason(PeerId peer) const {
+  const MutexLock lock(cards_mutex_);
+  const auto i = static_cast<std::size_t>(peer);
+  return i < cards_.size() ? cards_[i].reason : "";
+}
+
 void Core::request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) {
   hand_over(RequestItem{peer, std::move(message), deadline, std::move(callback)});
 }

@@ -39,6 +39,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void remove_peer(PeerId peer) override;
   PeerState state(PeerId peer) const override;
   Incarnation incarnation_of(PeerId peer) const override;
+  std::string reason(PeerId peer) const override;
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
   Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) override;
   void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;

@@ -14,12 +14,6 @@ constexpr Duration kAttemptSpacing = std::chrono::microseconds(500);  // on aver
 // Time for an attempt to connect and complete the handshake; a task that doesn't serve its socket yet may be slow.
 constexpr Duration kAttempt = std::chrono::seconds(12);
 
-std::string rounded(Duration duration) {
-  return format_duration(duration >= std::chrono::seconds(1)
-                             ? std::chrono::duration_cast<std::chrono::milliseconds>(duration)
-                             : std::chrono::duration_cast<std::chrono::microseconds>(duration));
-}
-
 }  // namespace
 
 Core::Peer* Core::find_peer(PeerId id) {
@@ -269,7 +263,7 @@ void Core::on_deadline(Due due) {
     link->drop_partial(due.id);
     mark_dirty(*link);
   }
-  const std::string waited = rounded(Clock::now() - found->second.asked);
+  const std::string waited = rounded_duration(Clock::now() - found->second.asked);
   std::string message = fmt::format("no answer from {} within {}", peer->name, waited);
   if (peer->state != PeerState::kUp && !peer->reason.empty()) message += fmt::format(" ({})", peer->reason);
   finish_request(*peer, due.id, fail(Error{Code::kDeadlineExceeded, std::move(message), peer->name}));

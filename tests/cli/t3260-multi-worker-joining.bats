@@ -110,3 +110,58 @@ keys_differ() { # KEY0 TEXT0 KEY1 TEXT1 ARGS…
   group_ends 0
   for i in 0 1; do grep -q "^tfd-run: worker:2 can't join: it uses a different key" "worker:$i.talk"; done
 }
+
+# A name that isn't known yet, as a pod's own in its first seconds: /etc/hosts is hosts, in a mount namespace.
+in_names() { # COMMAND ARGS…
+  unshare -m bash -c 'mount --bind hosts /etc/hosts && mount --bind nsswitch /etc/nsswitch.conf && exec "$@"' in "$@"
+}
+
+@test "multi-worker: names that don't resolve yet are waited for, the own one and another's, and both are named" {
+  if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then skip "names of a test's own need root and unshare"; fi
+  local own i wait='waiting for train-[01].test to resolve: Name or service not known'
+  tfd-serve -q --generate-key --key-file key
+  group_of 2
+  jq '.cluster.worker |= (to_entries | map("train-\(.key).test:\(.value | split(":")[1])"))' cluster.json >named.json
+  own=$(jq -r '.cluster.worker[1]' named.json)
+  echo '127.0.0.1 localhost' >hosts
+  echo 'hosts: files' >nsswitch
+  for i in 0 1; do
+    in_names tfd-run "${PROGRAM[@]}" --key-file key --cluster named.json --task "worker:$i" \
+      <&0 >"worker:$i.events" 2>"worker:$i.talk" 5>&- 6>&- 7>&- 8>&- &
+    PIDS[i]=$!
+    RUNS+=("$!")
+  done
+  for i in 0 1; do RUN=${PIDS[$i]} until_talk "worker:$i" "^tfd-run: worker:$i: $wait (1[0-9]s so far)$"; done
+  echo '127.0.0.1 train-0.test' >>hosts
+  RUN=${PIDS[0]} until_talk worker:0 "^tfd-run: worker:0: train-0.test resolves after [0-9]*s$"
+  RUN=${PIDS[0]} until_talk worker:0 "^tfd-run: waiting for worker:1 ($own: the name doesn't resolve) to join (1[0-9]s so far)$"
+  echo '127.0.0.1 train-1.test' >>hosts
+  for i in 0 1; do run_ends "${PIDS[$i]}" 0; done
+  grep -q '^tfd-run: worker:1 has joined after [0-9]*s$' worker:0.talk
+}
+
+@test "multi-worker: an own name, or another's, that doesn't resolve within --join ends with 75" {
+  if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then skip "names of a test's own need root and unshare"; fi
+  printf '127.0.0.1 localhost train-0.test\n' >hosts
+  echo 'hosts: files' >nsswitch
+  tfd-serve -q --generate-key --key-file key
+  local port
+  port=$(ports 1)
+  echo "{\"cluster\": {\"worker\": [\"train-0.test:$port\", \"train-1.test:7000\", \"train-2.test:7000\"]}}" >cluster.json
+  run -75 --separate-stderr in_names tfd-run "${PROGRAM[@]}" --key-file key --cluster cluster.json --task worker:0 --join 1500ms
+  [[ $stderr == "tfd-run: waited 1s"*" for worker:1 (train-1.test:7000: the name doesn't resolve), worker:2 (train-2.test:7000: the name doesn't resolve) to join"* ]]
+  run -75 --separate-stderr in_names tfd-run "${PROGRAM[@]}" --key-file key --cluster cluster.json --task worker:1 --join 1s
+  [[ $stderr == "tfd-run: worker:1: waited 1s"*" for train-1.test to resolve: Name or service not known"* ]]
+}
+
+@test "multi-worker: each that gives up names all who are missing, in the same words" {
+  group_of 4
+  local i
+  PIDS=()
+  for i in 1 0; do
+    worker "worker:$i" "${PROGRAM[@]}" --key-file none --join 3s
+    PIDS[i]=$RUN
+  done
+  group_ends 75
+  for i in 0 1; do grep -q '^tfd-run: \(worker:0: \)\?waited 3[0-9ms]* for worker:2, worker:3 to join' "worker:$i.talk" || { cat ./*.talk && return 1; }; done
+}

@@ -335,3 +335,20 @@ tfd-launch: 127.0.0.4 joins with worker:1" ]
   wait "${HOSTS[1]}" || code=$?
   [ "$code" = 71 ]
 }
+
+@test "launch: the name of the rendezvous may resolve later, and the host whose it is holds it then; else --join ends the wait" {
+  if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then skip "names of a test's own need root and unshare"; fi
+  echo '127.0.0.1 localhost' >hosts
+  echo 'hosts: files' >nsswitch
+  local named=(unshare -m bash -c 'mount --bind hosts /etc/hosts && mount --bind nsswitch /etc/nsswitch.conf && exec tfd-launch "$@"' in
+    --rendezvous "train-0.test:$PORT" --insecure)
+  run -75 --separate-stderr "${named[@]}" --join 1s -- true
+  [[ $stderr == "tfd-launch: --rendezvous: waited 1s"*" for train-0.test to resolve: Name or service not known" ]]
+  env --default-signal=INT,QUIT "${named[@]}" -- sh -c 'echo "rank $RANK at $MASTER_ADDR"' >out 2>err 3>&- &
+  LAUNCHER=$!
+  until_true grep -q '^tfd-launch: waiting for train-0.test to resolve: Name or service not known (1[0-9]s so far)$' err
+  echo '127.0.0.1 train-0.test' >>hosts
+  launcher_ends 0
+  [ "$(cat out)" = 'worker:0: rank 0 at train-0.test' ]
+  grep -q '^tfd-launch: train-0.test resolves after [0-9]*s$' err
+}

@@ -11,6 +11,7 @@
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/launch/processors.hpp"
+#include "tfd/process/host_names.hpp"
 #include "tfd/task/key.hpp"
 
 namespace tfd::tool_launch {
@@ -35,6 +36,16 @@ Result<std::optional<launch::Listener>> find_listener(const cluster::Address& at
   if (listener) return std::optional(std::move(*listener));
   if (listener.error().code == Code::kSystem) return std::nullopt;
   return fail(std::move(listener).error());
+}
+
+/// Waits until the name of the rendezvous resolves: a pod's own does a few seconds after its start, and it would take
+/// the rendezvous for another host's until then.
+Result<void> wait_until_known(const std::string& host, const JointChoice& choice, cli::Io& io) {
+  const auto say = [&io](const std::string& line) {
+    if (!io.quiet) (void)io.err.write("tfd-launch: " + line + "\n");
+  };
+  TFD_TRY(process::wait_for_host(host, {.deadline = Deadline::after(choice.join), .say = say}), "--rendezvous");
+  return {};
 }
 
 Result<std::optional<task::FoundKey>> find_key(const JointChoice& choice, cli::Io& io) {
@@ -115,6 +126,7 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   const auto key = TFD_TRY(find_key(choice, io));
   TFD_TRY(check_exposure(choice, at, key.has_value()));
   const launch::LocalLookup lookup = TFD_TRY(launch::make_local_lookup());
+  if (!lookup(at.host)) TFD_TRY(wait_until_known(at.host, choice, io));
   JointOptions joint{.rendezvous = {.at = at, .bring = {}}, .tasks = choice.tasks};
   rendezvous::RendezvousOptions& options = joint.rendezvous;
   options.listener = TFD_TRY(find_listener(at, lookup));

@@ -19,6 +19,7 @@ constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is 
 
 Convener::Convener(const GroupOptions& options)
     : options_(options),
+      report_(options.stall_report, options.say),
       directory_(options.members, options.rank),
       held_(options.settle),
       search_(directory_, roster_, is_open()) {}
@@ -28,7 +29,10 @@ void Convener::begin(std::string listener) {
   if (is_first() && !is_elastic()) begin_meeting();
 }
 
-void Convener::use(transport::Endpoint& endpoint) { endpoint_ = &endpoint; }
+void Convener::use(transport::Endpoint& endpoint) {
+  const MutexLock lock(mutex_);
+  endpoint_ = &endpoint;
+}
 
 void Convener::watch() {
   for (const std::string& name : names())
@@ -121,13 +125,16 @@ void Convener::handle(const transport::Caller& caller, const transport::Message&
 }
 
 /// The names of those who are waited for, with what is known of what they do.
-Convener::Names Convener::described(Names missing) const {
+Convener::Names Convener::described(Names missing) {
   for (std::string& name : missing) {
     const auto refusal = roster_.refusals().find(name);
     if (refusal != roster_.refusals().end())
       name += fmt::format(" ({})", refusal->second.message);
     else if (roster_.is_up(name))
       name += " (it is up, but hasn't asked)";
+    else if (endpoint_ != nullptr && directory_.knows(name) &&
+             transport::is_unresolved(endpoint_->reason(peer_of(name))))
+      name += fmt::format(" ({}: the name doesn't resolve)", directory_.address_of(name));
   }
   return missing;
 }
@@ -190,16 +197,21 @@ bool Convener::note(const transport::PeerEvent& event) {
 
 /// Finds who holds the meeting, or holds it, and returns what it ended with.
 Result<MeetingResult> Convener::meet(Deadline deadline) {
-  const auto begun = Clock::now();
+  report_.begin();
   for (;;) {
     const std::string host = TFD_TRY(find_holder(deadline));
     Met met = TFD_TRY(host == own_name() ? hold_meeting(deadline) : ask_to_join(host, deadline));
-    if (auto* const result = std::get_if<MeetingResult>(&met)) return std::move(*result);
+    if (auto* const result = std::get_if<MeetingResult>(&met)) {
+      Names all;
+      for (const collective::Member& one : result->members) all.push_back(one.name);
+      report_.have_joined(all);
+      return std::move(*result);
+    }
     {
       const MutexLock lock(mutex_);
       search_.follow(std::get<Referral>(met));
     }
-    if (gives_up(begun)) return fail(Code::kCancelled, "interrupted while looking for the group");
+    if (gives_up(report_.since())) return fail(Code::kCancelled, "interrupted while looking for the group");
     if (deadline.expired())
       return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
     news_.wait(Deadline::after(kPause));
@@ -240,20 +252,21 @@ void Convener::begin_meeting() {
 Result<Met> Convener::hold_meeting(Deadline deadline) {
   if (is_elastic()) begin_meeting();
   std::optional<Error> refusal;
-  TFD_TRY(wait(deadline, [&]() -> Names {
+  const auto waited = wait(deadline, [&]() -> Names {
     if (is_elastic()) look_for_others();
+    report_.have_joined(joined());
     const MutexLock lock(mutex_);
     if (held_.meeting().difference() || (refusal = find_hopeless())) return {};
     if (is_elastic() && (search_.gives_way() || (held_.meeting().is_enough() && held_.has_settled()))) return {};
     return described(held_.meeting().missing());
-  }));
-  if (refusal) {
-    if (!is_elastic()) {
-      const MutexLock lock(mutex_);
-      held_.fail_all(*refusal);
-    }
-    return end_refused(*std::move(refusal));
+  });
+  const bool is_late = !waited && waited.error().code == Code::kDeadlineExceeded;
+  if (!is_elastic() && (refusal || is_late)) {  // others don't begin without this member
+    const MutexLock lock(mutex_);
+    held_.fail_all(refusal ? *refusal : waited.error());
   }
+  TFD_TRY(waited);
+  if (refusal) return end_refused(*std::move(refusal));
   TFD_TRY(tell_difference());
   const collective::Secret secret = collective::make_secret();
   const MutexLock lock(mutex_);
@@ -308,6 +321,11 @@ void Convener::linger(const std::function<bool()>& is_told) {
   while (!is_told() && !until.expired() && !options_.interruption.stop_requested()) news_.wait(Deadline::after(kPoll));
 }
 
+Convener::Names Convener::joined() {
+  const MutexLock lock(mutex_);
+  return held_.is_held() ? held_.meeting().joined() : Names();
+}
+
 void Convener::look_for_others() {
   const MutexLock lock(mutex_);
   for (const std::string& name : search_.due([this](const std::string& one) { return is_up(one); }, Clock::now()))
@@ -329,7 +347,7 @@ Result<Met> Convener::ask_to_join(const std::string& host, Deadline deadline) {
     is_there = is_there || endpoint_->state(peer) == transport::PeerState::kUp;
     const MutexLock lock(mutex_);
     if (!is_there && roster_.refusals().contains(host)) refusal = refusal_of(host);
-    return is_there || refusal || (is_elastic() && !search_.may_be_asked(host)) ? Names() : Names{host};
+    return is_there || refusal || (is_elastic() && !search_.may_be_asked(host)) ? Names() : described({host});
   }));
   if (refusal && is_elastic()) return Referral{};
   if (refusal) return end_refused(*std::move(refusal));
@@ -348,8 +366,8 @@ Result<Met> Convener::ask_to_join(const std::string& host, Deadline deadline) {
 }
 
 Result<Met> Convener::ask(transport::PeerId peer, const JoinRequest& request, Deadline deadline) {
-  JoinCall call(*endpoint_, peer, request, deadline, [this] { news_.notify(); });
-  TFD_TRY(wait(Deadline::never(), [&call] { return call.is_answered() ? Names() : call.awaited(); }));
+  JoinCall call(*endpoint_, peer, request, [this] { news_.notify(); });
+  TFD_TRY(wait(deadline, [&call] { return call.is_answered() ? Names() : call.awaited(); }));
   auto met = call.answer();
   const Code code = met ? Code::kInternal : met.error().code;
   const bool asks_again = is_elastic() && (code == Code::kUnavailable || code == Code::kAlreadyExists);
@@ -368,13 +386,12 @@ bool Convener::gives_up(Clock::time_point since) const {
 }
 
 Result<void> Convener::wait(Deadline deadline, const std::function<Names()>& missing) {
-  WaitReport report(options_.stall_report, options_.say);
   for (;;) {
     const Names names = missing();
     if (names.empty()) return {};
-    if (gives_up(report.since()))
+    if (gives_up(report_.since()))
       return fail(Code::kCancelled, "interrupted while waiting for {} to join", fmt::join(names, ", "));
-    TFD_TRY(report.go_on(names, deadline));
+    TFD_TRY(report_.go_on(names, deadline));
     news_.wait(Deadline::after(kPoll));
   }
 }

@@ -73,13 +73,16 @@ class Convener {
   /// Members of the generation, by rank.
   Names members() const;
 
+  /// Begins a wait that isn't meet()'s.
+  void begin_wait() { report_.begin(); }
   /// Waits until nobody is missing, and says for whom. kDeadlineExceeded and kCancelled name them.
   Result<void> wait(Deadline deadline, const std::function<Names()>& missing);
 
  private:
   bool is_open() const { return options_.most > 0; }
   JoinRequest own_request() const TFD_REQUIRES(mutex_);
-  Names described(Names missing) const TFD_REQUIRES(mutex_);
+  Names described(Names missing) TFD_REQUIRES(mutex_);
+  Names joined();  // in the meeting that is held here
   bool note(const transport::PeerEvent& event);
   void refused(const transport::PeerEvent& event);
   Error refusal_of(const std::string& name) const TFD_REQUIRES(mutex_);
@@ -98,10 +101,11 @@ class Convener {
 
   const GroupOptions& options_;
   const Clock::time_point started_ = Clock::now();
+  WaitReport report_;    // of the caller's thread
   Directory directory_;  // the caller's thread alone changes it, under the lock, and reads it without
   std::string listener_;
-  transport::Endpoint* endpoint_ = nullptr;
-  std::atomic<bool> has_newcomers_ = false;                                   // written under the lock
+  transport::Endpoint* endpoint_ = nullptr;  // the caller's thread sets it, under the lock
+  std::atomic<bool> has_newcomers_ = false;  // written under the lock
   const transport::Incarnation incarnation_ = transport::make_incarnation();  // what the endpoint is to have
   Notifier news_;                                                             // what a wait looks at may have changed
 

@@ -34,7 +34,7 @@ class GroupImpl final : public Group {
   }
 
   Result<void> form(Deadline deadline) {
-    const std::string host = TFD_TRY(host_to_listen_at(options_));
+    const std::string host = TFD_TRY(wait_for_host_to_listen_at(options_, deadline));
     listener_ = TFD_TRY(collective::Listener::bind(host));
     convener_.begin(listener_->address());  // before anybody can ask
     TFD_TRY(make_endpoint(host));
@@ -225,6 +225,7 @@ class GroupImpl final : public Group {
   /// that can't be reached is lost.
   Result<void> await_watched() {
     std::vector<std::string> unseen;
+    convener_.begin_wait();
     const auto all_seen = convener_.wait(Deadline::after(options_.silence), [&] {
       unseen.clear();
       const MutexLock lock(mutex_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "join_call.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "held_meeting.hpp"
@@ -11,8 +13,15 @@ namespace tfd::task {
 namespace {
 
 constexpr Duration kAskForWhom = std::chrono::seconds(1);  // for whom the meeting waits
+constexpr Duration kAnswer = std::chrono::seconds(5);      // to that
 
 }  // namespace
+
+void WaitReport::begin() {
+  since_ = Clock::now();
+  report_ = Deadline::after(first_);
+  said_.clear();
+}
 
 Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
   const std::string whom = fmt::format("{} to join", fmt::join(missing, ", "));
@@ -21,13 +30,23 @@ Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline
   if (!report_.expired()) return {};
   if (say_) say_(fmt::format("waiting for {} ({} so far)", whom, waited));
   report_ = Deadline::after(3 * first_);
+  for (const std::string& one : missing) said_.insert(one.substr(0, one.find(" (")));
   return {};
 }
 
-JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
+void WaitReport::have_joined(const std::vector<std::string>& names) {
+  std::vector<std::string> come;
+  std::ranges::copy_if(names, std::back_inserter(come),
+                       [this](const std::string& one) { return said_.erase(one) > 0; });
+  if (come.empty() || !say_) return;
+  say_(fmt::format("{} {} joined after {}", join_words(come), come.size() == 1 ? "has" : "have",
+                   rounded_duration(Clock::now() - since_)));
+}
+
+JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request,
                    std::function<void()> on_answer)
-    : endpoint_(endpoint), host_(host), deadline_(deadline) {
-  endpoint.request(host, meeting_message(format_join(request)), deadline,
+    : endpoint_(endpoint), host_(host) {
+  endpoint.request(host, meeting_message(format_join(request)), Deadline::never(),
                    [answer = answer_, on_answer = std::move(on_answer)](Result<transport::Message> got) {
                      {
                        const MutexLock lock(answer->mutex);
@@ -40,13 +59,14 @@ JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const 
 std::vector<std::string> JoinCall::awaited() {
   if (ask_again_.expired()) {
     ask_again_ = Deadline::after(kAskForWhom);
-    endpoint_.request(host_, meeting_message(""), deadline_, [answer = answer_](const Result<transport::Message>& got) {
-      auto told = got ? parse_referral(got->meta) : std::nullopt;
-      if (!told || told->missing.empty()) return;
-      for (std::string& one : told->missing) one = printable(one);
-      const MutexLock lock(answer->mutex);
-      answer->awaited = std::move(told->missing);
-    });
+    endpoint_.request(host_, meeting_message(""), Deadline::after(kAnswer),
+                      [answer = answer_](const Result<transport::Message>& got) {
+                        auto told = got ? parse_referral(got->meta) : std::nullopt;
+                        if (!told || told->missing.empty()) return;
+                        for (std::string& one : told->missing) one = printable(one);
+                        const MutexLock lock(answer->mutex);
+                        answer->awaited = std::move(told->missing);
+                      });
   }
   const MutexLock lock(answer_->mutex);
   return answer_->awaited;

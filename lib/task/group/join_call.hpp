@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,27 +21,35 @@ namespace tfd::task {
 /// What a task learns that would join: what the meeting ended with, or whom to ask instead.
 using Met = std::variant<MeetingResult, Referral>;
 
-/// Says whom a wait of joining is for, after a while and from then on every three times as long, and when it is over.
+/// Says whom members wait for until they meet: after a while and from then on every three times as long, who has come
+/// of those that a line was about, and when it is over.
 class WaitReport {
  public:
   WaitReport(Duration first, const std::function<void(const std::string& line)>& say)
       : first_(first), say_(say), report_(Deadline::after(first)) {}
 
+  /// They wait from now on.
+  void begin();
   Clock::time_point since() const { return since_; }
-  /// kDeadlineExceeded: "waited 10s for worker:1 to join".
+  /// `missing`: names, perhaps with what they do: "worker:1 (it is up, but hasn't asked)". kDeadlineExceeded: "waited
+  /// 10s for worker:1 to join".
   Result<void> go_on(const std::vector<std::string>& missing, Deadline deadline);
+  /// These are there: "worker:1 has joined after 23s", if a line said that it was missing.
+  void have_joined(const std::vector<std::string>& names);
 
  private:
   const Duration first_;
   const std::function<void(const std::string& line)>& say_;
-  const Clock::time_point since_ = Clock::now();
+  Clock::time_point since_ = Clock::now();
   Deadline report_;
+  std::set<std::string> said_;  // names of those that lines were about
 };
 
 class JoinCall {
  public:
-  /// Asks this task. `on_answer` is called once the answer is there, whatever it is.
-  JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request, Deadline deadline,
+  /// Asks this task. `on_answer` is called once the answer is there, whatever it is. How long that is waited for is the
+  /// caller's affair, who knows from awaited() for whom.
+  JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request,
            std::function<void()> on_answer);
 
   /// Those for whom the one that was asked waits, as it said last, and what they do; asks it again now and then. Until
@@ -58,7 +67,6 @@ class JoinCall {
   };
   transport::Endpoint& endpoint_;
   const transport::PeerId host_;
-  const Deadline deadline_;
   Deadline ask_again_ = Deadline::after(Duration::zero());
   const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();  // with the endpoint
 };

@@ -9,8 +9,9 @@
 
 namespace tfd::task {
 
-/// The numeric address of this member's host, by its address among the members'. kPermissionDenied: other hosts can
-/// connect there, and there is no key; kUnavailable: the name can't be resolved.
-Result<std::string> host_to_listen_at(const GroupOptions& options);
+/// The numeric address of this member's host, by its address among the members'; waits until the name resolves, as it
+/// may later in a pod that has just started. kPermissionDenied: other hosts can connect there, and there is no key;
+/// kDeadlineExceeded: the name doesn't resolve; kCancelled: interrupted.
+Result<std::string> wait_for_host_to_listen_at(const GroupOptions& options, Deadline deadline);
 
 }  // namespace tfd::task

@@ -12,7 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -28,9 +31,9 @@ Resolver::Answer look(std::uint64_t tag, const std::string& host) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_socktype = SOCK_STREAM;
   const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (code == EAI_NONAME || code == EAI_NODATA) return {tag, {}, "no such host"};
-  if (code != 0) return {tag, {}, std::string("cannot look up the host: ") + gai_strerror(code)};
-  Resolver::Answer answer{tag, {}, "no such host"};
+  if (code == EAI_NONAME || code == EAI_NODATA) return {tag, {}, std::string(kNoSuchHost)};
+  if (code != 0) return {tag, {}, fmt::format("{}: {}", kCannotLookUp, gai_strerror(code))};
+  Resolver::Answer answer{tag, {}, std::string(kNoSuchHost)};
   for (const int family : {AF_INET, AF_INET6})
     for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
       char text[NI_MAXHOST];

@@ -45,8 +45,8 @@ class JoinBed {
     for (int i = 0; i < count; ++i)
       members_.emplace_back(fmt::format("worker:{}", i), fmt::format("127.0.0.1:{}", i + 1));
   }
-  std::future<Result<std::unique_ptr<task::Group>>> join(int rank) {
-    return std::async(std::launch::async, [this, rank] {
+  std::future<Result<std::unique_ptr<task::Group>>> join(int rank, Duration within = 60s) {
+    return std::async(std::launch::async, [this, rank, within] {
       task::GroupOptions options{.members = members_, .rank = rank, .least = least_};
       options.make_endpoint = [this](transport::EndpointOptions with) {
         return network_->make_endpoint(std::move(with));
@@ -54,7 +54,7 @@ class JoinBed {
       options.stall_report = 20ms;
       options.say = [this, rank](const std::string& line) { lines(rank).add(line); };
       options.interruption = interruption_.get_token();
-      return task::Group::form(std::move(options), Deadline::after(60s));
+      return task::Group::form(std::move(options), Deadline::after(within));
     });
   }
   Lines& lines(int rank) { return lines_[static_cast<std::size_t>(rank)]; }
@@ -81,7 +81,34 @@ TEST_CASE("group: who has asked to join says for whom the holder waits, and so d
     CHECK(one);
     CHECK(two);
     CHECK(three);
+    CHECK(bed.lines(0).have("worker:2 has joined after "));
+    CHECK(bed.lines(1).have("worker:2 has joined after "));
   }
+}
+
+TEST_CASE("group: each whose time is over names all who are missing, with the same words") {
+  JoinBed bed(4);
+  auto first = bed.join(0, 5s), second = bed.join(1, 60s);
+  for (auto* const one : {&first, &second}) {
+    const auto ended = one->get();
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().code == Code::kDeadlineExceeded);
+    CHECK(ended.error().message.starts_with("waited "));
+    CHECK(ended.error().message.ends_with(" for worker:2, worker:3 to join"));
+  }
+  auto third = bed.join(2, 100ms);
+  CHECK(third.get().error().message.ends_with(" for worker:0 to join"));
+}
+
+TEST_CASE("group: one whose time is over before the holder's names those that the holder waits for") {
+  JoinBed bed(3);
+  auto first = bed.join(0, 60s), second = bed.join(1, 5s);
+  const auto ended = second.get();
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().code == Code::kDeadlineExceeded);
+  CHECK(ended.error().message.ends_with(" for worker:2 to join"));
+  bed.interrupt();
+  CHECK_FALSE(first.get());
 }
 
 TEST_CASE("group: an interruption ends the wait for others, whom it names") {

@@ -65,6 +65,11 @@ struct PeerOptions {
 
 /// The reason of kLost if a connection has ended without a goodbye: so it does when a process dies.
 inline constexpr std::string_view kConnectionReset = "connection reset";
+/// The reasons why a peer isn't up whose host's name doesn't resolve: nobody knows it, or nobody could be asked.
+inline constexpr std::string_view kNoSuchHost = "no such host", kCannotLookUp = "cannot look up the host";
+inline bool is_unresolved(std::string_view reason) {
+  return reason == kNoSuchHost || reason.starts_with(kCannotLookUp);
+}
 
 struct PeerEvent {
   PeerId peer{};
@@ -173,6 +178,8 @@ class Endpoint {
   virtual void remove_peer(PeerId peer) = 0;
   virtual PeerState state(PeerId peer) const = 0;
   virtual Incarnation incarnation_of(PeerId peer) const = 0;
+  /// Why it isn't up, as far as is known: "connection refused", "no such host".
+  virtual std::string reason(PeerId peer) const = 0;
 
   /// `callback` is called exactly once, on the I/O thread: with the answer, with the remote handler's Error (task set),
   /// with kUnavailable when the peer is lost (at once if it is, or while the request is in flight), with
