@@ -165,3 +165,10 @@ in_names() { # COMMAND ARGS…
   group_ends 75
   for i in 0 1; do grep -q '^tfd-run: \(worker:0: \)\?waited 3[0-9ms]* for worker:2, worker:3 to join' "worker:$i.talk" || { cat ./*.talk && return 1; }; done
 }
+
+@test "multi-worker: --explain says which command explains the step that the workers share" {
+  group_of 2
+  run -64 --separate-stderr timeout 60 tfd-run "${PROGRAM[@]}" --cluster cluster.json --task worker:0 --explain
+  [ "$stderr" = "tfd-run: --explain is about a training in this process, not on a cluster (see tfd-run --help)
+hint: --strategy mirrored --replicas 2 explains the step that the 2 workers of this cluster share, in one process" ]
+}
