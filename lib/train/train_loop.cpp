@@ -7,6 +7,7 @@
 
 #include "early_stopping.hpp"
 #include "reporter.hpp"
+#include "schedule.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
 
@@ -27,15 +28,15 @@ class TrainLoop final : public StepControl {
         checkpoints_(train_, role_.saves(), options_),
         early_stopping_(train_, options_.log),
         report_(options_, role_.task),
-        save_every_(checkpoints_.are_saved() ? train_.checkpoint->every_steps : 0),
-        evaluate_every_(evaluates() ? train_.evaluate->every_steps : 0) {
+        schedule_(checkpoints_.are_saved() ? train_.checkpoint->every_steps : 0,
+                  evaluates() ? train_.evaluate->every_steps : 0) {
     if (role_.keeps_best && train_.checkpoint && train_.checkpoint->keep_best) best_.emplace(*train_.checkpoint);
     report_.warn_of_nonfinite(program);
   }
   Result<TrainSummary> run();
 
   std::int64_t until() const override { return until_; }
-  std::int64_t next_log() const override { return after(step_, train_.log_every); }
+  std::int64_t next_log() const override { return next_multiple(step_, train_.log_every); }
   LoopRequest ask() override;
   Deadline next_look() const override;
   Result<void> count(const StepCount& steps) override;
@@ -48,12 +49,6 @@ class TrainLoop final : public StepControl {
     return checkpoints_.ended() || (!adopted_ && train_.steps && first_step_ >= *train_.steps);
   }
   Deadline time_limit() const;
-  /// The next multiple of `every`; never if that is 0.
-  static std::int64_t after(std::int64_t step, std::int64_t every) {
-    return every > 0 ? (step / every + 1) * every : std::numeric_limits<std::int64_t>::max();
-  }
-  /// True if a multiple of `every` was passed since that step, possibly by another task's step.
-  bool passed(std::int64_t every, std::int64_t since) const { return every > 0 && step_ / every > since / every; }
 
   Result<void> find_beginning();
   TrainSummary summarise(std::string reason) const;
@@ -89,8 +84,7 @@ class TrainLoop final : public StepControl {
   EarlyStopping early_stopping_;
   std::optional<BestExporter> best_;
   Reporter report_;
-  const std::int64_t save_every_;  // 0: not by steps
-  const std::int64_t evaluate_every_;
+  Schedule schedule_;
 
   std::optional<variable::Checkpoint> restored_;  // the checkpoint to continue from, until it has begun
   std::optional<variable::Checkpoint> initial_;   // --checkpoint, if there is none to continue from
@@ -99,12 +93,8 @@ class TrainLoop final : public StepControl {
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;   // the global step, as last reported
   std::int64_t until_ = 0;  // end of the current advance
-  bool checkpoint_asked_ = false;
   bool data_ended_ = false;
   bool stopped_ = false;
-  std::int64_t saved_from_ = 0;  // the next checkpoint and evaluation are due at multiples after these
-  std::int64_t evaluated_from_ = 0;
-  std::optional<std::int64_t> evaluated_step_;  // step of the last evaluation, while the variables are unchanged
   std::optional<std::int64_t> restored_step_;
 };
 
@@ -122,15 +112,16 @@ LoopRequest TrainLoop::ask() {
       options_.log.warning("asked for a checkpoint, but the program has no train.checkpoint");
     else if (!role_.saves())  // srun signals all tasks of a step
       options_.log.info("asked for a checkpoint: only {} saves them", role_.chief);
-    checkpoint_asked_ = checkpoint_asked_ || checkpoints_.are_saved();
+    if (checkpoints_.are_saved()) schedule_.ask_checkpoint();
   }
-  if (step_ != saved_from_ && checkpoints_.next_time().expired()) checkpoint_asked_ = true;
-  return checkpoint_asked_ ? LoopRequest::kPause : LoopRequest::kContinue;
+  if (!schedule_.is_saved(step_) && checkpoints_.next_time().expired()) schedule_.ask_checkpoint();
+  return schedule_.is_checkpoint_asked() ? LoopRequest::kPause : LoopRequest::kContinue;
 }
 
 Deadline TrainLoop::next_look() const {
-  const bool is_fresh = step_ == saved_from_;  // steps are made between two checkpoints, however short the interval
-  return checkpoint_asked_ || is_fresh ? time_limit() : time_limit().earlier_of(checkpoints_.next_time());
+  // Steps are made between two checkpoints, however short the interval.
+  const bool is_known = schedule_.is_checkpoint_asked() || schedule_.is_saved(step_);
+  return is_known ? time_limit() : time_limit().earlier_of(checkpoints_.next_time());
 }
 
 Result<void> TrainLoop::count(const StepCount& steps) {
@@ -138,7 +129,7 @@ Result<void> TrainLoop::count(const StepCount& steps) {
   TFD_TRY(tell_saved());
   report_.count(steps);
   if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief was restarted and began anew
-  if (passed(train_.log_every, report_.reported_step())) TFD_TRY(report_.step(step_));
+  if (passes_multiple(report_.reported_step(), step_, train_.log_every)) TFD_TRY(report_.step(step_));
   report_.progress(step_, train_.steps);
   if (role_.saves()) report_.show(driver_, step_, train_.steps, checkpoints_, false);
   return {};
@@ -250,17 +241,17 @@ Result<void> TrainLoop::begin() {
 // Evaluations of an earlier run count; it may have ended between a checkpoint and the evaluation due then. So may a
 // group's chief have died before what was due at its last step, which whoever takes its place does.
 Result<void> TrainLoop::go_on_judging(bool goes_on) {
-  saved_from_ = evaluated_from_ = first_step_;
+  schedule_.begin(first_step_);
   if (adopted_ && options_.takes_over && role_.ends_with_others) {
-    saved_from_ = restored_ ? restored_->step : 0;
-    evaluated_from_ = std::max<std::int64_t>(first_step_ - 1, 0);
+    schedule_.saved(restored_ ? restored_->step : 0);
+    schedule_.evaluated_before(std::max<std::int64_t>(first_step_ - 1, 0));
   }
   if (!evaluates()) return {};
   if (goes_on && best_) best_->go_on(checkpoints_.run());
   if (goes_on) early_stopping_.resume(first_step_);
   if (nothing_left() || !train_.stop) return {};
   if (!early_stopping_.seen_step()) early_stopping_.begin_anew();
-  evaluated_from_ = early_stopping_.seen_step().value_or(0);
+  schedule_.evaluated_before(early_stopping_.seen_step().value_or(0));
   stopped_ = early_stopping_.is_over();
   return stopped_ ? driver_.stop_others() : Result<void>();
 }
@@ -292,8 +283,7 @@ Result<std::string> TrainLoop::run_steps() {
       if (reason == "interrupted" && TFD_TRY(driver_.hand_over())) return "left";
       return *reason;
     }
-    until_ = std::min({train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), after(step_, save_every_),
-                       after(step_, evaluate_every_)});
+    until_ = std::min(train_.steps.value_or(std::numeric_limits<std::int64_t>::max()), schedule_.next(step_));
     auto made = driver_.advance(*this);
     if (!made) {
       static_cast<void>(await_saved());  // ignored: the error matters more, and names the newest checkpoint
@@ -333,11 +323,11 @@ Result<void> TrainLoop::end_of_data(const Error& error) {
 
 // Checkpoints come before evaluations, since they are worth more.
 Result<void> TrainLoop::at_boundary() {
-  const bool asked = std::exchange(checkpoint_asked_, false);
+  const bool is_asked = schedule_.take_request();
   TFD_TRY(tell_saved());
   if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
-  if (asked || passed(save_every_, saved_from_)) TFD_TRY(save());
-  if (passed(evaluate_every_, evaluated_from_) && !is_stopping()) TFD_TRY(evaluate());
+  if (is_asked || schedule_.is_save_due(step_)) TFD_TRY(save());
+  if (schedule_.is_evaluation_due(step_) && !is_stopping()) TFD_TRY(evaluate());
   return {};
 }
 
@@ -351,7 +341,7 @@ Result<void> TrainLoop::evaluate() {
   if (!evaluated) return fail(evaluated.error());
   const std::int64_t step = of ? of->step : evaluated->step;
   step_ = std::max(step_, step);
-  evaluated_step_ = evaluated_from_ = step;
+  schedule_.evaluated(step);
   TFD_TRY(report_.evaluated(step, evaluated->metrics, begun));
   if (nothing_left()) return {};
   return judge(step, [&]() -> Result<variable::Checkpoint> {
@@ -387,7 +377,7 @@ Result<void> TrainLoop::save() {
   auto parts = TFD_TRY(driver_.begin_writing(checkpoints_.run()));
   variable::Checkpoint checkpoint = parts ? std::move(parts->about) : TFD_TRY(take_checkpoint());
   if (!parts) TFD_TRY(driver_.save_elsewhere(checkpoint));
-  saved_from_ = checkpoint.step;
+  schedule_.saved(checkpoint.step);
   checkpoints_.begin_saving(std::move(checkpoint), parts ? std::move(parts->write) : nullptr);
   return {};
 }
@@ -432,7 +422,7 @@ Result<void> TrainLoop::finish(const std::string& reason) {
   TFD_TRY(save_last());
   report_.show(driver_, step_, train_.steps, checkpoints_, true);
   if (interrupted) return driver_.end();
-  if (evaluates() && evaluated_step_ != step_) TFD_TRY(evaluate());
+  if (evaluates() && !schedule_.is_evaluated(step_)) TFD_TRY(evaluate());
   if (!nothing_left()) {
     TFD_TRY(restore_best());
     checkpoints_.mark_end(reason, step_, stated_steps_);
@@ -461,7 +451,7 @@ Result<void> TrainLoop::use_averages(const std::string& reason) {
   TFD_TRY(driver_.use_averages());
   if (step_ == first_step_) return {};
   checkpoints_.invalidate();  // they have other values
-  evaluated_step_.reset();
+  schedule_.forget_evaluation();
   return {};
 }
 
