@@ -289,3 +289,21 @@ teardown() { run_teardown; }
   kill -TERM "$RUN"
   run_ends "$RUN" 0
 }
+
+@test "multi-worker: where the cluster has an evaluator, it alone evaluates, the last checkpoint too; the workers do for train.stop" {
+  local program=("$EXAMPLES/digits/program.json" --strategy multi-worker-mirrored --key-file none --set train.steps=60 --set train.evaluate.every=20
+    --set train.checkpoint.every=20 --set 'train.checkpoint.keep_best={"metric": "accuracy"}')
+  group_of 2
+  jq '.cluster.evaluator = ["127.0.0.1:1"]' cluster.json >all.json && mv all.json cluster.json
+  worker evaluator:0 "${program[@]}" --set train.checkpoint.dir=ck
+  local evaluator=$RUN
+  start_group 2 "${program[@]}" --set train.checkpoint.dir=ck
+  group_ends 0
+  run_ends "$evaluator" 0
+  jq -es 'all(.[]; .event != "eval" and (.best | not))' worker:0.events
+  [ "$(last evaluator:0 .step)" = 60 ]
+  jq -es 'any(.[]; .event == "eval" and .step == 60) and any(.[]; .event == "checkpoint" and .best)' evaluator:0.events
+  start_group 2 "${program[@]}" --set train.checkpoint.dir=stop --set 'train.stop={"metric": "loss", "patience": 9}'
+  group_ends 0
+  [ "$(jq -s 'map(select(.event == "eval")) | map(.step)' -c worker:0.events)" = '[20,40,60]' ]
+}

@@ -58,6 +58,7 @@ class GroupRunner final : public Runner {
         {"--step", std::to_string(static_cast<int>(options_.step))}};
     GroupTrainingOptions with = options_of_group(program, std::move(options), std::move(agreement));
     with.on_host = why_not.has_value();
+    with.has_evaluator = options_.config.cluster.has_job("evaluator");
     if (why_not) with.device.train.log.info("the variables are on the host: {}", *why_not);
     return train_in_group(program, std::move(with));
   }

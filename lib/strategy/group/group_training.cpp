@@ -23,7 +23,10 @@ class ChiefDriver final : public train::StepDriver {
 
   train::TrainRole role() const override {
     const auto& members = options_.group.members;
-    return {.task = members[static_cast<std::size_t>(options_.group.rank)].first, .ends_with_others = true};
+    return {.task = members[static_cast<std::size_t>(options_.group.rank)].first,
+            .evaluates = !options_.has_evaluator || program_.train->stop.has_value(),
+            .keeps_best = !options_.has_evaluator,
+            .ends_with_others = true};
   }
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;

@@ -26,6 +26,9 @@ struct GroupTrainingOptions {
   bool as_tensorflow = false;
   /// The variables are on the host: the function can't be one on devices (why_not_on_devices()).
   bool on_host = false;
+  /// The cluster has an evaluator, which evaluates the checkpoints and keeps the best one: the members evaluate for
+  /// train.stop alone.
+  bool has_evaluator = false;
   std::optional<std::int64_t> bucket_bytes = {};  // as GroupExchange
   std::int64_t pack_bytes = 0;                    // with `as_tensorflow`: of packs_of_gradients()
   std::int64_t epochs = 1;                        // that end with the data of all, where the program states no steps
