@@ -38,11 +38,14 @@ CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes
     : train_(train), writes_(writes), options_(options) {}
 
 Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const program::Program& program) {
-  if (!train_.checkpoint || (options_.start_over && !options_.takes_over)) return std::nullopt;
+  if (!train_.checkpoint) return std::nullopt;
   const std::string& directory = train_.checkpoint->directory;
   std::error_code error;  // a path that isn't a directory has none; probe() reports it
   if (!std::filesystem::is_directory(directory, error)) return std::nullopt;
-  index_ = TFD_TRY(variable::read_checkpoint_index(directory));
+  auto found_index = variable::read_checkpoint_index(directory);
+  if (found_index) last_generation_ = found_index->writer.generation;
+  if (options_.start_over && !options_.takes_over) return std::nullopt;
+  index_ = TFD_TRY(std::move(found_index));
   if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
   if (!train_.checkpoint->resume && !options_.takes_over) {
     if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
@@ -124,9 +127,10 @@ Result<void> CheckpointManager::probe() const {
   return {};
 }
 
-Result<void> CheckpointManager::begin() {
+Result<void> CheckpointManager::begin(std::optional<variable::CheckpointWriter> group) {
   saved_at_ = Clock::now();
   if (!are_saved()) return {};
+  writer_ = group ? *std::move(group) : variable::this_writer(variable::make_run_id(), last_generation_ + 1);
   const std::string& directory = train_.checkpoint->directory;
   if (options_.start_over && !options_.takes_over) return start_over();
   run();
@@ -134,6 +138,7 @@ Result<void> CheckpointManager::begin() {
   auto& own = index_.checkpoints;  // unreadable checkpoints aren't tried again
   own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
             own.end());
+  index_.writer = writer_;
   TFD_TRY(variable::write_checkpoint_index(directory, index_));
   remove_run_end(directory);
   return {};
@@ -154,7 +159,7 @@ Result<void> CheckpointManager::start_over() {
       moved.push_back(entry->path());
   }
   if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
-  index_ = {.run = run()};
+  index_ = {.run = run(), .writer = writer_};
   if (moved.empty()) return variable::write_checkpoint_index(directory.string(), index_);
   const fs::path place =
       TFD_TRY(variable::make_place_aside(directory.string(), old && !old->run.empty() ? old->run : "run"));
@@ -183,6 +188,7 @@ Deadline CheckpointManager::next_time() const {
 void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
+  if (checkpoint.writer.group.empty()) checkpoint.writer = writer_;
   const program::CheckpointDef& to = *train_.checkpoint;
   written_ = write ? save_parts_in_background(to.directory, std::move(checkpoint), to.keep, std::move(write))
                    : save_in_background(to.directory, std::move(checkpoint), to.keep);

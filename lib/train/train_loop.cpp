@@ -214,7 +214,8 @@ Result<void> TrainLoop::begin() {
   const StartResult begun = TFD_TRY(driver_.begin({.state = from ? &*from : nullptr,
                                                    .step = first_step_,
                                                    .is_over = checkpoints_.ended().has_value(),
-                                                   .run = may_go_on ? checkpoints_.run() : std::string()}));
+                                                   .run = may_go_on ? checkpoints_.run() : std::string(),
+                                                   .last_generation = checkpoints_.last_generation()}));
   has_begun_ = true;
   adopted_ = begun.adopted;
   if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);
@@ -229,7 +230,7 @@ Result<void> TrainLoop::begin() {
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (options_.began && !goes_on && !restored_)
     report_.say("nothing was saved: the training starts from the beginning");
-  if (!nothing_left()) TFD_TRY(checkpoints_.begin());
+  if (!nothing_left()) TFD_TRY(checkpoints_.begin(driver_.writer()));
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
   TFD_TRY(say_start(begun.joined));
   restored_.reset();

@@ -307,3 +307,24 @@ teardown() { run_teardown; }
   group_ends 0
   [ "$(jq -s 'map(select(.event == "eval")) | map(.step)' -c worker:0.events)" = '[20,40,60]' ]
 }
+
+@test "multi-worker: a group beside which another one begins in its directory ends, all with who that is" {
+  local program=("$EXAMPLES/digits/program.json" --set train.steps=1000000 --set train.checkpoint.dir=ck --set train.checkpoint.every=50)
+  group_of 2
+  start_group 2 "${program[@]}"
+  local first=("${PIDS[@]}")
+  RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
+  mkdir second
+  cd second
+  group_of 2
+  start_group 2 "${program[@]}" --set train.checkpoint.dir=../ck
+  cd ..
+  run_ends "${first[0]}" 75
+  run_ends "${first[1]}" 75
+  local i
+  for i in 0 1; do grep -q "ck: another training has begun there since, in process ${PIDS[0]} on " "worker:$i.talk"; done
+  cd second
+  RUN=${PIDS[0]} until_event worker:0 '.event == "checkpoint"'
+  kill -TERM "${PIDS[1]}"
+  group_ends 75
+}

@@ -124,3 +124,31 @@ three_steps() { # TRAIN, JSON
   [ "$(jq -c 'select(.event == "eval") | .step' evaluator:0.events | paste -sd' ')" = "70 80 90 100" ]
   last evaluator:0 '.reason == "done" and .step == 100' | grep -qx true
 }
+
+# tfd-run of this host in the background, as worker() does: $1.events, $1.talk, RUN.
+by_itself() { # NAME ARGS…
+  local name=$1
+  shift
+  env --default-signal=INT tfd-run "$@" --cluster none </dev/null >"$name.events" 2>"$name.talk" 5>&- 6>&- 7>&- 8>&- &
+  RUN=$!
+  RUNS+=("$RUN")
+}
+
+@test "checkpoints: a training beside which another one begins in its directory ends, with who that is; after SIGKILL the next one goes on" {
+  counting_program '{"function": "count", "steps": 1000000000, "log_every": 1000, "checkpoint": {"dir": "ck", "every": 1000}}'
+  by_itself first program.json
+  local first=$RUN
+  until_event first '.event == "checkpoint"'
+  by_itself second program.json
+  local second=$RUN
+  run_ends "$first" 75
+  grep -q "^tfd-run: .*ck: another training has begun there since, in process $second on [^ ]*, and writes there now; this one ends$" first.talk
+  RUN=$second until_event second '.event == "checkpoint"'
+  kill -KILL "$second"
+  ends "$second"
+  by_itself third program.json
+  until_event third '.event == "checkpoint"'
+  kill -TERM "$RUN"
+  run_ends "$RUN" 75
+  [ "$(jq '.checkpoints[-1].step' ck/index.json)" = "$(last third .step)" ]
+}

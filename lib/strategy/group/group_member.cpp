@@ -80,6 +80,7 @@ Standing GroupMember::standing(const train::TrainStart& from) const {
   const auto& train = options_.device.train;
   const auto& checkpoint = program_.train->checkpoint;
   out.starts_over = train.start_over && !train.takes_over;
+  out.generation = from.last_generation;
   if (is_chief()) {
     if (from.state == nullptr || from.step == 0) return out;
     if (from.state->threads > 0 && !out.keeps_threads) out.threads = from.state->threads;
@@ -87,7 +88,9 @@ Standing GroupMember::standing(const train::TrainStart& from) const {
     out.run = from.state->run;
   } else if (checkpoint && checkpoint->resume) {
     const auto index = variable::read_checkpoint_index(checkpoint->directory);
-    if (!index || index->checkpoints.empty()) return out;
+    if (!index) return out;
+    out.generation = index->writer.generation;
+    if (index->checkpoints.empty()) return out;
     out.saved = index->checkpoints.back().first;
     out.run = index->run;
   }
@@ -208,10 +211,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   std::string text;
   GroupExchange::Named state;
   if (is_root) {
-    if (is_new)
-      origin_ = {variable::make_run_id(), newest_                 ? newest_->writer.generation
-                                          : from.state != nullptr ? from.state->writer.generation
-                                                                  : std::uint64_t{0}};
+    if (is_new) origin_ = {variable::make_run_id(), std::ranges::max(standings, {}, &Standing::generation).generation};
     text = Json{{"step", trainer_.step()},
                 {"data", step::format_data_position(trainer_.data_position())},
                 {"group", origin_.group},

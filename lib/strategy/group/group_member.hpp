@@ -111,8 +111,8 @@ class GroupMember {
   void leave();
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
-    return {origin_.group,
-            origin_.generation + (is_left_alone() ? *last_generation_ : group_->communicator().generation())};
+    const std::uint64_t own = is_left_alone() ? *last_generation_ : group_->communicator().generation();
+    return variable::this_writer(origin_.group, origin_.generation + own);
   }
   /// Ends waits, if the training is to stop. For any thread.
   void interrupted();

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 Json to_json(const Standing& one) {
   return {{"step", one.step},       {"replicas", one.replicas},           {"data", one.position},
           {"threads", one.threads}, {"keeps_threads", one.keeps_threads}, {"saved", one.saved},
-          {"run", one.run},         {"starts_over", one.starts_over}};
+          {"run", one.run},         {"starts_over", one.starts_over},     {"generation", one.generation}};
 }
 
 std::optional<Standing> parse(const std::string& text) {
@@ -25,7 +25,8 @@ std::optional<Standing> parse(const std::string& text) {
   if (!told.is_object() || !has("step", &Json::is_number_integer) || !has("replicas", &Json::is_number_integer) ||
       !has("data", &Json::is_string) || !has("threads", &Json::is_number_integer) ||
       !has("keeps_threads", &Json::is_boolean) || !has("saved", &Json::is_number_integer) ||
-      !has("run", &Json::is_string) || !has("starts_over", &Json::is_boolean))
+      !has("run", &Json::is_string) || !has("starts_over", &Json::is_boolean) ||
+      !has("generation", &Json::is_number_unsigned))
     return std::nullopt;
   return Standing{.step = told["step"].get<std::int64_t>(),
                   .replicas = told["replicas"].get<int>(),
@@ -34,7 +35,8 @@ std::optional<Standing> parse(const std::string& text) {
                   .keeps_threads = told["keeps_threads"].get<bool>(),
                   .saved = told["saved"].get<std::int64_t>(),
                   .run = told["run"].get<std::string>(),
-                  .starts_over = told["starts_over"].get<bool>()};
+                  .starts_over = told["starts_over"].get<bool>(),
+                  .generation = told["generation"].get<std::uint64_t>()};
 }
 
 std::size_t keeper_of_newest(const std::vector<Standing>& all) {

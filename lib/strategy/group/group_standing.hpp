@@ -17,14 +17,15 @@ namespace tfd::strategy {
 
 /// What a member has.
 struct Standing {
-  std::int64_t step = -1;      // none: it is new
-  int replicas = 0;            // of the training, as far as it knows
-  std::string position = {};   // of its data
-  int threads = 0;             // XLA's in its process, or as many as it would have; 0: not known
-  bool keeps_threads = false;  // since XLA has begun there, or its user has said how many
-  std::int64_t saved = -1;     // step of the newest checkpoint that it sees, where it is new; -1: none
-  std::string run = {};        // whose that is
-  bool starts_over = false;    // whatever checkpoints there are
+  std::int64_t step = -1;        // none: it is new
+  int replicas = 0;              // of the training, as far as it knows
+  std::string position = {};     // of its data
+  int threads = 0;               // XLA's in its process, or as many as it would have; 0: not known
+  bool keeps_threads = false;    // since XLA has begun there, or its user has said how many
+  std::int64_t saved = -1;       // step of the newest checkpoint that it sees, where it is new; -1: none
+  std::string run = {};          // whose that is
+  bool starts_over = false;      // whatever checkpoints there are
+  std::uint64_t generation = 0;  // of whoever wrote last to its directory of checkpoints
 };
 
 /// What all members have, by rank. `round`: of this collective, the same in all. Errors of the collective;

@@ -69,6 +69,7 @@ class ChiefDriver final : public train::StepDriver {
     checkpoint.writer = member_.writer();
     return checkpoint;
   }
+  std::optional<variable::CheckpointWriter> writer() const override { return member_.writer(); }
   Result<void> save_elsewhere(const variable::Checkpoint& checkpoint) override {
     if (member_.is_left_alone()) return {};
     return survive([&]() -> Result<void> {

@@ -63,6 +63,10 @@ Result<void> check_writer(const std::string& directory, const CheckpointWriter& 
   if (own.group.empty() || last.group.empty()) return {};
   const bool is_later = own.group == last.group ? own.generation >= last.generation : own.generation > last.generation;
   if (is_later) return {};
+  if (own.group != last.group && last.pid != 0)
+    return fail(Code::kAborted,
+                "{}: another training has begun there since, in process {} on {}, and writes there now; this one ends",
+                directory, last.pid, printable(last.host));
   return fail(Code::kAborted,
               "{}: generation {} of {} group has gone on without this process, which is of generation {}, and writes "
               "there now",
@@ -128,7 +132,7 @@ Result<std::string> save(const std::string& directory, const Checkpoint& checkpo
   if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", directory));
   CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
   const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
-  if (!is_of_other && has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
+  if (has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
   for (const auto& [step, other] : index.checkpoints)
     if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
   if (is_of_other) index.checkpoints.clear();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/variable/checkpoint_index.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <ctime>
@@ -12,6 +14,7 @@
 
 #include "checkpoint_name.hpp"
 #include "parts_index.hpp"
+#include "tfd/base/environment.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
@@ -87,6 +90,9 @@ Result<StoredIndex> parse_index(const std::string& text) {
         !writer->contains("generation") || !(*writer)["generation"].is_number_unsigned())
       return broken("no 'group' and 'generation' in 'writer'");
     out.writer = {(*writer)["group"].get<std::string>(), (*writer)["generation"].get<std::uint64_t>()};
+    const auto host = writer->find("host"), pid = writer->find("pid");
+    if (host != writer->end() && host->is_string()) out.writer.host = host->get<std::string>();
+    if (pid != writer->end() && pid->is_number_integer()) out.writer.pid = pid->get<std::int64_t>();
   }
   if (json.contains("latest") && json["latest"].is_string()) {
     const auto latest = std::ranges::find(out.names, json["latest"].get<std::string>());
@@ -152,6 +158,10 @@ bool is_checkpoint_in_parts(const std::string& path) {
   return is_checkpoint_name(name) || read_parts_index(path).has_value();
 }
 
+CheckpointWriter this_writer(std::string group, std::uint64_t generation) {
+  return {std::move(group), generation, host_name(), ::getpid()};
+}
+
 std::string make_run_id() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -185,8 +195,10 @@ Result<void> write_checkpoint_index(const std::string& directory, const Checkpoi
     json["latest"] = fs::path(path).filename().string();
     json["checkpoints"].push_back({{"step", step}, {"file", json["latest"]}});
   }
-  if (!index.writer.group.empty())
-    json["writer"] = {{"group", index.writer.group}, {"generation", index.writer.generation}};
+  if (const CheckpointWriter& writer = index.writer; !writer.group.empty()) {
+    json["writer"] = {{"group", writer.group}, {"generation", writer.generation}};
+    if (writer.pid != 0) json["writer"].update({{"host", writer.host}, {"pid", writer.pid}});
+  }
   return save_file(index_path(directory), json.dump() + "\n");
 }
 

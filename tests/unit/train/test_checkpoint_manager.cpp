@@ -78,6 +78,23 @@ TEST_CASE("checkpoints: a training that goes on is the same run") {
   CHECK_FALSE(first.checkpoints->run().empty());
 }
 
+TEST_CASE("checkpoints: a training beside which another one begins writes nothing any more, whatever run that is") {
+  for (const bool starts_over : {false, true}) {
+    const Directory directory;
+    Training first(directory.path()), second(directory.path());
+    first.train({100, 200});
+    second.options.start_over = starts_over;
+    second.train({});
+    first.checkpoints->begin_saving(first.at(300));
+    const auto late = first.checkpoints->finish_saving();
+    REQUIRE_FALSE(late);
+    CHECK(late.error().code == Code::kAborted);
+    CHECK(late.error().message.starts_with(directory.path() + ": another training has begun there since, in process "));
+    second.save(10);
+    CHECK(latest_in(directory.path()) == 10);
+  }
+}
+
 TEST_CASE("checkpoints: one that is whole is named where none could be recorded, and none where there is none") {
   const Directory directory;
   Training before(directory.path()), full(directory.path());

@@ -46,9 +46,11 @@ class CheckpointManager {
   /// Checks before the first step that the directory is writable, by writing and removing a file. kSystem,
   /// kResourceExhausted or kPermissionDenied, with the directory and why.
   Result<void> probe() const;
-  /// Begins training: removes the record of an end, takes the directory for this run, and starts the clock. If it
-  /// starts over, existing files are moved to a directory of their own, which is reported.
-  Result<void> begin();
+  /// Begins training: removes the record of an end, takes the directory for this run and writer, and starts the clock.
+  /// If it starts over, existing files are moved to a directory of their own, which is reported. `group`: that writes,
+  /// if several processes train together; else this process is one, after whoever wrote there last, who writes nothing
+  /// any more if it still trains.
+  Result<void> begin(std::optional<variable::CheckpointWriter> group = std::nullopt);
   /// Reports the variables' origin.
   void say_beginning(const std::optional<variable::Checkpoint>& resumed,
                      const std::optional<variable::Checkpoint>& initial) const;
@@ -57,6 +59,8 @@ class CheckpointManager {
 
   /// Time of the next checkpoint; never, if none is due by time.
   Deadline next_time() const;
+  /// The generation of whoever wrote last to the directory, as it was found; 0: nobody, as far as is known.
+  std::uint64_t last_generation() const { return last_generation_; }
   /// Starts writing a checkpoint while training continues; its tensors are released as soon as they are on disk. The
   /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state.
   void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr);
@@ -90,7 +94,9 @@ class CheckpointManager {
   bool writes_;
   const TrainOptions& options_;
   std::optional<RunEnd> ended_;
-  variable::CheckpointIndex index_;  // index of the continued run
+  variable::CheckpointIndex index_;    // index of the continued run
+  variable::CheckpointWriter writer_;  // this process, or its group as training began
+  std::uint64_t last_generation_ = 0;
   std::int64_t step_ = -1;
   std::int64_t path_step_ = -1;
   std::string path_;

@@ -88,6 +88,7 @@ struct TrainStart {
   std::int64_t step = 0;
   bool is_over = false;  // an earlier run is complete: nothing will be trained
   std::string run = {};  // the run's id in its checkpoints; empty: none are saved, or it can't be continued
+  std::uint64_t last_generation = 0;  // of whoever wrote last to their directory (CheckpointWriter)
 
   /// Seed of shuffles that state none, for data that have one order on all workers: the same when the run continues.
   std::uint64_t data_seed() const;
@@ -166,6 +167,8 @@ class StepDriver {
   }
   /// Called with a checkpoint of export_state() that is about to be written: others may write theirs as well.
   virtual Result<void> save_elsewhere([[maybe_unused]] const variable::Checkpoint& checkpoint) { return {}; }
+  /// The group that writes checkpoints, if several processes make each step together; nullopt: this process by itself.
+  virtual std::optional<variable::CheckpointWriter> writer() const { return std::nullopt; }
   /// Sets the variables; the step is unchanged.
   virtual Result<void> import_state(const variable::Checkpoint& state) = 0;
   /// Replaces every variable by its average, at the end.

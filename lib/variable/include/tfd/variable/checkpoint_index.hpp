@@ -7,8 +7,9 @@
 //   {"v": 1, "run": "20261122T065712Z-3f2a1c", "latest": "step-00000400.safetensors", …
 //    "checkpoints": [{"step": 200, "file": "step-00000200.safetensors"}, …]}
 //
-// Where processes train in a group, "writer" says which generation of which group wrote last: one that was cut off, and
-// that another has gone on without, writes nothing any more.
+// "writer" says which generation of which group wrote last, and in which process; a training in one process is a group
+// of its own. One that was cut off, and that another has gone on without, writes nothing any more; nor does a training
+// beside which another one has begun in the same directory.
 //
 // Every checkpoint says its run in its metadata, too, so that nothing is lost where a process dies between the two
 // writes, and the index can be made anew. What is of another run is nobody's here: never continued from, never removed.
@@ -27,10 +28,12 @@ namespace tfd::variable {
 inline constexpr std::string_view kCheckpointIndexName = "index.json";
 
 /// The writer of a run's checkpoints: a group, and its generation. A later one has a higher number, also after the
-/// whole group was started again.
+/// whole group was started again, and so has whoever begins to train in the directory after it.
 struct CheckpointWriter {
-  std::string group = {};  // empty: no group's, which nothing is held against
+  std::string group = {};  // empty: no training's, which nothing is held against
   std::uint64_t generation = 0;
+  std::string host = {};  // of the process that writes; empty: not known
+  std::int64_t pid = 0;
 };
 
 struct CheckpointIndex {
@@ -49,6 +52,8 @@ bool is_checkpoint_name(std::string_view name);
 bool is_checkpoint_in_parts(const std::string& path);
 /// The step that its name says; nullopt: it is no checkpoint's.
 std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
+/// This process, as the writer of a group's checkpoints.
+CheckpointWriter this_writer(std::string group, std::uint64_t generation);
 /// "20261122T065712Z-3f2a1c": when it began, and a number that tells it from others of that second.
 std::string make_run_id();
 /// What is there; nothing where the directory doesn't exist. A directory without an index, or with one that can't be
