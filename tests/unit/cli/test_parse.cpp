@@ -217,7 +217,8 @@ TEST_CASE("cli: a command without -- before it is answered with where that goes"
   told({"--set=a=1", "env", "X=1", "./train", "--", "more"}, "--set=a=1 -- env X=1 ./train -- more");
   CHECK(s.run(tool, {"--cont", "2", "./train"}).code == 64);  // an option of the tool's own, mistyped
   CHECK(s.err == "tfd-sample: unknown option '--cont', did you mean '--count'? (see tfd-sample --help)\n");
-  CHECK(s.run(tool, {"./train", "--help"}).code == 0);
+  told({"./train", "--help"}, "-- ./train --help");  // the command's own
+  CHECK(s.run(tool, {"--help", "./train"}).code == 0);
 }
 
 TEST_CASE("cli: an environment variable stands between option and default") {
