@@ -135,8 +135,10 @@ void Core::on_lost(Peer& peer, const std::string& reason, bool is_gone) {
   const PeerId id = peer.id;
   retry(peer, reason);
   if (!was_up) return;
-  options_.log.info("{} is lost: {}", peer.name, reason);
-  fail_all(peer, Code::kUnavailable, fmt::format("{} is lost: {}", peer.name, reason));
+  const std::string news =
+      fmt::format("{} {}", peer.name, reason == kFarewell ? "has said goodbye" : "is lost: " + reason);
+  options_.log.info("{}", news);
+  fail_all(peer, Code::kUnavailable, news);
   if (Peer* still = find_peer(id)) tell(*still);
 }
 
