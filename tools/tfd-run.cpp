@@ -148,7 +148,11 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.collectives = TFD_TRY(run::find_engine(a, bounds, io.env));
   const int modules = training::count_modules(program, called_functions(a, program), a.dataset);
   const auto notice = training::CompileNotice::make(io, std::string(kTool), modules);
-  const OnCompile on_compile = [notice](const std::string& module) { return notice->begin(module); };
+  with.compiling = std::make_shared<function::Compiling>();
+  const OnCompile on_compile = [notice, compiling = with.compiling](const std::string& module) {
+    return std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(notice->begin(module),
+                                                                                     compiling->begin(module));
+  };
   with.make_engine = [env = io.env, devices, log = io.log, on_compile] {
     return make_engine(env, devices, log, {}, on_compile);
   };
@@ -164,6 +168,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.take_over = a.common.take_over;
   with.keep_servers = a.common.keep_servers;
   with.on_begin = [&signals] { signals.begin_training(); };
+  with.end_process = [&io](const Error& why) { training::end_process(kTool, why, io); };
   with.train.grace = a.common.grace;
   with.train.interrupts = signals.interrupts();
   with.train.log = io.log.for_room("strategy");

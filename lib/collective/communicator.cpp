@@ -118,7 +118,7 @@ Slice Communicator::slice_of(std::size_t elements, int rank) const {
   return collective::slice_of({0, elements}, static_cast<std::size_t>(size()), static_cast<std::size_t>(rank));
 }
 
-void Communicator::on_stall(Duration after, Duration again, std::function<void(const std::string&)> say) {
+void Communicator::on_stall(Duration after, Duration again, std::function<void(const Stalled&)> say) {
   stall_ = {after, again, std::move(say)};
 }
 

@@ -276,12 +276,12 @@ void StreamCommunicator::leave() {
 void StreamCommunicator::obey() {
   // Whoever holds the lock looks here again after it: so that the others are told at once, not at the next call.
   if (!is_cancelled_ || !driving_.try_lock()) return;
-  if (!failed_) (void)end_with(cancelled(), Duration::zero());
+  if (!failed_) (void)end_with(cause_of_end(), Duration::zero());
   driving_.unlock();
 }
 
 Result<void> StreamCommunicator::check_usable() {
-  if (!failed_ && is_cancelled_) (void)end_with(cancelled(), kLinger);
+  if (!failed_ && is_cancelled_) (void)end_with(cause_of_end(), kLinger);
   if (failed_) return fail(*failed_);
   return {};
 }

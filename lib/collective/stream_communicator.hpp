@@ -127,6 +127,8 @@ class StreamCommunicator : public Communicator {
   Error end_with(Error error, Duration linger) TFD_REQUIRES(driving_);
   Result<void> check_usable() TFD_REQUIRES(driving_);
   void obey();
+  Error cause_of_end() TFD_REQUIRES(driving_);
+  std::optional<Error> last_words(Peer& peer) TFD_REQUIRES(driving_);
 
   /// The error that cancel() was given; unchecked, since it never changes once is_cancelled_ is true.
   const Error& cancelled() const TFD_UNCHECKED_THREADS { return *cancelled_; }

@@ -44,11 +44,12 @@ void pause(bool shares_processors) {
 
 Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) {
   const auto began = Clock::now();
+  auto stalled_since = began;
   auto next_line = stall().say ? began + stall().after : Clock::time_point::max();
   auto next_look = began;
   bool is_spinning = false;
   for (auto spin_until = began + spin_;;) {
-    if (is_cancelled_) return fail(cancelled());
+    if (is_cancelled_) return fail(cause_of_end());
     const bool moved = TFD_TRY(move_all());
     if (is_complete(number)) return {};
     const Begun& oldest = begun(number);
@@ -64,10 +65,12 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
     }
     TFD_TRY(check_outside(now));
     if (now > next_line && now - next_line > kOverslept) {  // this process was stopped, as by Ctrl-Z: it begins anew
+      stalled_since = now;
       next_line = now + stall().after;
     } else if (now >= next_line) {
-      stall().say(fmt::format("{}: waiting {} for {}", format_call(oldest.operation->call()),
-                              rounded_duration(now - began), names_of(missing(number))));
+      std::vector<int> late = missing(number);
+      std::string whom = names_of(late);
+      stall().say({format_call(oldest.operation->call()), now - stalled_since, std::move(late), std::move(whom)});
       next_line = stall().again > Duration::zero() ? now + stall().again : Clock::time_point::max();
     }
     if (moved) {
@@ -93,6 +96,16 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
     if (spin_ == Duration::zero() && ++sleeps_ % kSleepsBeforeSpin == 0) spin_ = kLongestSpin;
     spin_until = Clock::now() + spin_;
   }
+}
+
+/// Why this was cancelled. Where a member is lost, what it said before counts: it may have arrived here unread.
+Error StreamCommunicator::cause_of_end() {
+  Error why = cancelled();
+  if (why.code != Code::kUnavailable) return why;
+  for (Peer& peer : peers_)
+    if (members().all[static_cast<std::size_t>(peer.rank)].name == why.task)
+      if (auto said = last_words(peer)) return *std::move(said);
+  return why;
 }
 
 Result<bool> StreamCommunicator::move_all() {
@@ -347,6 +360,13 @@ void StreamCommunicator::poll_streams(Clock::time_point until) {
 
 /// A peer's connection has ended: because of the error that it says last, if it says one.
 Error StreamCommunicator::gone(Peer& peer) {
+  if (auto said = last_words(peer)) return *std::move(said);
+  const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
+  return {Code::kUnavailable, fmt::format("{} is lost (its connection has ended)", name), name};
+}
+
+/// Reads all that a peer has sent, to throw it away; the error that it says last, if it says one.
+std::optional<Error> StreamCommunicator::last_words(Peer& peer) {
   std::vector<std::byte> rest(kMostFrameBytes);
   while (!peer.has_ended) {
     const bool in_header = peer.header_at < kFrameHeaderBytes;
@@ -368,8 +388,7 @@ Error StreamCommunicator::gone(Peer& peer) {
     if (peer.frame.type == FrameType::kAbort) return decode_abort(peer.text);
     peer.header_at = 0;
   }
-  const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
-  return {Code::kUnavailable, fmt::format("{} is lost (its connection has ended)", name), name};
+  return std::nullopt;
 }
 
 Error StreamCommunicator::nonsense(const Peer& peer, std::string_view why) const {

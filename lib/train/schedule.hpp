@@ -22,7 +22,7 @@ inline bool passes_multiple(std::int64_t from, std::int64_t to, std::int64_t eve
 
 class Schedule {
  public:
-  /// In steps; 0: not by steps.
+  /// Makes one of intervals in steps; 0: nothing is due by steps.
   Schedule(std::int64_t save_every, std::int64_t evaluate_every)
       : save_every_(save_every), evaluate_every_(evaluate_every) {}
 

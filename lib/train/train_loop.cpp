@@ -225,8 +225,9 @@ Result<void> TrainLoop::begin() {
   if (goes_on && initial_)
     report_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   if (begun.adopted && !(role_.ends_with_others && options_.takes_over))  // the group has said how it goes on
-    report_.say(fmt::format("continuing at step {}: {} its state", first_step_,
-                            role_.ends_with_others ? "the group still has" : "the parameter servers still hold"));
+    report_.say(fmt::format("continuing at step {}: {}", first_step_,
+                            role_.ends_with_others ? "another worker has the newest checkpoint"
+                                                   : "the parameter servers still hold its state"));
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (options_.began && !goes_on && !restored_)
     report_.say("nothing was saved: the training starts from the beginning");
@@ -393,10 +394,12 @@ Result<void> TrainLoop::tell_saved() {
 Result<void> TrainLoop::await_saved() {
   const auto step = checkpoints_.saving_step();
   if (!step) return {};
+  driver_.wait_for_disk(true);
   if (!checkpoints_.is_saved_within(kLongWait))
     report_.say(fmt::format("waiting until the checkpoint of step {} is on disk", *step));
-  return TFD_TRY(checkpoints_.finish_saving()) ? report_.saved(checkpoints_.step(), checkpoints_.path())
-                                               : Result<void>();
+  const auto is_saved = checkpoints_.finish_saving();
+  driver_.wait_for_disk(false);
+  return TFD_TRY(is_saved) ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
 }
 
 // Saves a last checkpoint, unless this step's exists: a failed write is an error.

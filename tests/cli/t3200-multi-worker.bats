@@ -267,6 +267,7 @@ teardown() { run_teardown; }
   start_apart --set train.steps=20
   group_ends 0
   grep -q 'ck/step-00000010.safetensors is the newest checkpoint of the group' b/worker:1.talk
+  grep -q '^tfd-run: continuing at step 10: another worker has the newest checkpoint$' a/worker:0.talk
   jq -es 'any(.[]; .event == "start" and .step == 10)' a/worker:0.events
   [ "$(weights a/ck/step-00000020.safetensors)" = "$(weights whole/step-00000020.safetensors)" ]
   # What is older than the chief's doesn't count.
@@ -297,8 +298,9 @@ teardown() { run_teardown; }
   jq '.cluster.evaluator = ["127.0.0.1:1"]' cluster.json >all.json && mv all.json cluster.json
   worker evaluator:0 "${program[@]}" --set train.checkpoint.dir=ck
   local evaluator=$RUN
-  start_group 2 "${program[@]}" --set train.checkpoint.dir=ck
+  start_group 2 "${program[@]}" -v --set train.checkpoint.dir=ck
   group_ends 0
+  run ! grep 'is lost' worker:0.talk worker:1.talk
   run_ends "$evaluator" 0
   jq -es 'all(.[]; .event != "eval" and (.best | not))' worker:0.events
   [ "$(last evaluator:0 .step)" = 60 ]

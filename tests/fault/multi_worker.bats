@@ -28,6 +28,7 @@ training() { # N ARGS…
       run_ends "${PIDS[$other]}" 69
       grep -q "^tfd-run: worker:$victim is lost (its connection has ended)" "worker:$other.talk"
     done
+    [ "$(grep -ho 'step [0-9]* was not made' ./*.talk | sort | uniq -c | sed 's/^ *\([0-9]*\) .*/\1/')" = 2 ] # the same in both
   done
   steps=$(($(jq '.checkpoints[-1].step' ck/index.json) + 100))
   group_of 2
@@ -165,21 +166,32 @@ long_evaluations() {
   [ -f ck/step-00000050.safetensors ]
 }
 
-@test "fault: SIGTERM to a worker while another one waits for its data: all save the step that they have made" {
+# Three workers, of which worker:1 waits for its data after some steps, until there is a file "go".
+stalled_group() { # ARGS…
   jq '.datasets.train[0] = {command: {format: "csv", fields: .datasets.train[0].csv.fields,
-      argv: ["sh", "-c", "cat digits-train.csv; ${STALLED:+sleep 1000}; exec cat digits-train.csv"]}}' \
+      argv: ["sh", "-c", "cat digits-train.csv; until [ -z \"$STALLED\" ] || [ -e \"$STALLED\" ]; do sleep 0.1; done; exec cat digits-train.csv"]}}' \
     "$EXAMPLES/digits/program.json" >"$EXAMPLES/digits/stalled.json"
+  rm -f go
+  group_of 3
+  PIDS=()
+  local i
+  for i in 2 1 0; do
+    STALLED=$([ "$i" != 1 ] || echo "$T/go") worker "worker:$i" "$EXAMPLES/digits/stalled.json" --set 'datasets.train[1]={"shuffle": {"buffer": 20, "seed": 7}}' \
+      --strategy multi-worker-mirrored --key-file none --set train.log_every=1 --set train.steps=1000000 "$@"
+    PIDS[i]=$RUN
+  done
+  until_true stands_still worker:0.events
+}
+# Whether tfd-status says that this task waits for what begins so.
+waits_for() { # TASK WHAT
+  tfd-status --cluster cluster.json --key-file none --json 2>/dev/null | jq -e --arg task "$1" --arg what "$2" \
+    'any(.tasks[]; .task == $task and (.waits_for // "" | startswith($what)))' >seen
+}
+
+@test "fault: SIGTERM to a worker while another one waits for its data: all save the step that they have made" {
   local asked
   for asked in 0 2; do
-    group_of 3
-    PIDS=()
-    local i
-    for i in 2 1 0; do
-      STALLED=$([ "$i" != 1 ] || echo yes) worker "worker:$i" "$EXAMPLES/digits/stalled.json" --set 'datasets.train[1]={"shuffle": {"buffer": 20, "seed": 7}}' \
-        --strategy multi-worker-mirrored --key-file none --set train.log_every=1 --set train.checkpoint.dir="ck-$asked"
-      PIDS[i]=$RUN
-    done
-    until_true stands_still worker:0.events
+    stalled_group --set train.checkpoint.dir="ck-$asked"
     kill -TERM "${PIDS[$asked]}"
     group_ends 75
     [ "$(last worker:0 .reason)" = '"interrupted"' ]
@@ -194,4 +206,82 @@ long_evaluations() {
   [ "$(jq -c '[.signal, .step]' errors/worker-1.json)" = '[9,100]' ]
   jq -e '.code == 69 and (.step == 100 or .step == 101) and (.message | startswith("worker:1 is lost"))' errors/worker-0.json
   [ ! -e errors/worker-0.member ]
+}
+
+@test "fault: who waits for a worker that waits for its data says so, and so does tfd-status" {
+  stalled_group --set train.checkpoint.dir=ck
+  until_true waits_for worker:1 'its data (sh -c cat digits-train.csv'
+  until_true waits_for worker:0 worker:1
+  local step
+  step=$(jq -s 'map(.step // 0) | max' worker:0.events)
+  RUN=${PIDS[0]} until_talk worker:0 "^tfd-run: step $((step + 1)) has waited 1[0-9.]*s[0-9ms]* for worker:1, which has waited for its data (sh -c cat digits-train.csv; .*) for [0-9]*s$"
+  kill -TERM "${PIDS[0]}"
+  group_ends 75
+}
+
+@test "fault: with MIN:MAX SIGTERM to a worker while another one waits for its data: it leaves, and the rest go on" {
+  local asked one step
+  for asked in 0 2; do
+    stalled_group --workers 2:3 --set train.checkpoint.dir="ck-$asked"
+    kill -TERM "${PIDS[$asked]}"
+    run_ends "${PIDS[$asked]}" 0
+    grep -q 'the others go on; the same command joins them again$' "worker:$asked.talk"
+    one=$((2 - asked)) # of the others
+    RUN=${PIDS[$one]} until_talk "worker:$one" "generation 2 goes on at step [0-9]*: worker:.*; worker:$asked has left$"
+    step=$(jq -s 'map(.step // 0) | max' worker:0.events)
+    touch go
+    RUN=${PIDS[1]}
+    [ "$asked" = 0 ] || RUN=${PIDS[0]}
+    until_event "worker:$([ "$asked" = 0 ] && echo 1 || echo 0)" ".event == \"step\" and .step > $step"
+    kill -TERM "${PIDS[1]}"
+    run_ends "${PIDS[1]}" 75
+    run_ends "${PIDS[$one]}" 75
+  done
+}
+
+# A module on which XLA works for long: many products of matrices, each by another constant.
+slow_program() { # PRODUCTS
+  {
+    echo 'module @slow { func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<i32>) {'
+    echo "%b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<8x8xf32>"
+    local i before=b
+    for ((i = 0; i < $1; i++)); do
+      echo "%c$i = stablehlo.constant dense<0.$i> : tensor<8x8xf32>"
+      echo "%d$i = stablehlo.dot_general %$before, %c$i, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>"
+      before=d$i
+    done
+    echo "%i = stablehlo.constant dense<0> : tensor<i32>"
+    echo "%one = stablehlo.constant dense<1> : tensor<i32>"
+    echo "%s = stablehlo.dynamic_slice %$before, %i, %i, sizes = [1, 1] : (tensor<8x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>"
+    echo '%r = stablehlo.reshape %s : (tensor<1x1xf32>) -> tensor<f32> return %r, %one : tensor<f32>, tensor<i32> } }'
+  } >slow.mlir
+  cat >program.json <<'JSON'
+{"v": 1, "variables": {"n": {"shape": [], "dtype": "s32", "init": {"zeros": {}}}},
+ "datasets": {"ones": [{"tensor_slices": {"fields": {"x": [0.5]}}}, {"repeat": {}}]},
+ "functions": {"slow": {"module": "slow.mlir", "inputs": [{"dataset": "ones", "field": "x"}], "outputs": [{"metric": "loss"}, {"assign_add": "n"}]}},
+ "train": {"function": "slow", "steps": 10}}
+JSON
+}
+
+@test "fault: SIGTERM to a worker that compiles before the first step ends all at once with 75; with MIN:MAX it leaves" {
+  export TFD_CACHE_DIR=
+  slow_program 20000
+  local asked
+  for asked in 0 1; do
+    group_of 2
+    start_group 2 program.json --set train.checkpoint.dir=ck
+    until_true waits_for "worker:$asked" 'the compiler (slow'
+    kill -TERM "${PIDS[$asked]}"
+    group_ends 75
+    grep -q '^tfd-run: interrupted while compiling slow.*, before the first step; the same command continues$' "worker:$asked.talk"
+    grep -Eq "^tfd-run: (another worker was interrupted while this one was compiling slow.*,|worker:$asked was interrupted) before the first step; the same command continues$" "worker:$((1 - asked)).talk"
+  done
+  slow_program 4000
+  group_of 2
+  start_group 2 program.json --workers 1:2 --set train.checkpoint.dir=ck
+  until_true waits_for worker:1 'the compiler (slow'
+  kill -TERM "${PIDS[1]}"
+  run_ends "${PIDS[1]}" 75
+  run_ends "${PIDS[0]}" 0
+  grep -q 'generation 2 goes on at step 0: worker:0; worker:1 has left before its first step$' worker:0.talk
 }

@@ -10,6 +10,11 @@
 
 namespace tfd::training {
 
+void end_process(std::string_view tool, const Error& why, cli::Io& io) {
+  (void)io.err.write(cli::error_line(tool, why));
+  ::_exit(static_cast<int>(cli::exit_code_of(why)));
+}
+
 Result<std::unique_ptr<SignalThread>> SignalThread::start(std::string tool, Duration grace, cli::Io& io) {
   constexpr int kSignals[] = {SIGUSR1, SIGTERM, SIGINT};
   auto source = TFD_TRY(process::SignalSource::make(kSignals));
@@ -34,13 +39,12 @@ void SignalThread::run() {
     if (ready > 0 && fds[1].revents != 0) return;
     while (const auto signal = source_.next()) take(*signal);
     if (!gives_up_.expired()) continue;
-    // The main thread waits for tasks that don't answer. What is on disk is whole: checkpoints are renamed into place.
-    (void)io_.err.write(cli::error_line(
+    end_process(  // the main thread waits for tasks that don't answer
         tool_,
         {Code::kDeadlineExceeded,
          fmt::format("did not end within the grace period of {}; the same command continues", format_duration(grace_)),
-         {}}));
-    ::_exit(static_cast<int>(cli::ExitCode::kTryAgain));
+         {}},
+        io_);
   }
 }
 

@@ -5,6 +5,7 @@
 // one and stop within the grace; a second one, a second or more later, stops at once. Thread rule: a thread of its own.
 #include <atomic>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "tfd/cli/tool.hpp"
@@ -13,6 +14,10 @@
 #include "tfd/train/training.hpp"
 
 namespace tfd::training {
+
+/// Writes the error's line, as `tool`, and ends the process with its code. What is on disk is whole: checkpoints are
+/// renamed into place.
+[[noreturn]] void end_process(std::string_view tool, const Error& why, cli::Io& io);
 
 class SignalThread {
  public:

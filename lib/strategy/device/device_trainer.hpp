@@ -69,8 +69,10 @@ class DeviceTrainer {
   void give_back(DeviceSteps::Inputs inputs);
   /// Restarts the data for the next epoch, whose number is in their order.
   void begin_epoch(std::uint64_t epoch);
-  /// Ends waits for data.
+  /// Ends waits for data, for good unless renew_data() follows. For any thread, but not beside renew_data().
   void stop_data() { stop_data_->request(); }
+  /// Data may be waited for again, from move_to() on, which reads them anew.
+  void renew_data() { stop_data_ = std::make_shared<const function::CommandStop>(); }
 
   /// A step that is finished, or still running on the devices.
   struct Made {
@@ -121,7 +123,7 @@ class DeviceTrainer {
   const program::Program& program_;
   const program::TrainDef& train_;
   const DeviceTrainingOptions& options_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
+  std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
       std::make_shared<const function::CommandStop>();
   int replicas_ = 1;  // of the training
   int threads_ = options_.threads.count;

@@ -9,6 +9,8 @@
 namespace tfd::strategy {
 namespace {
 
+constexpr Duration kLastStepAsked = std::chrono::milliseconds(500);
+
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -33,16 +35,19 @@ std::map<std::string, std::string> GroupMember::hosts() const {
 std::string GroupMember::loss_of(const std::string& name, const Error& why) const {
   if (name == why.task) return why.message;
   const auto loss = group_->loss_of(name);  // several may have been lost at once
-  return loss && !why.task.empty() ? loss->message : "";
+  return loss ? loss->message : fmt::format("{} is lost (it hasn't come again)", name);
 }
 
 Error GroupMember::located(Error error) const {
   if (error.code != Code::kUnavailable || error.task.empty() || !group_ || !trainer_.is_open()) return error;
-  error.message += fmt::format("{}; step {} was not made", where(hosts(), error.task), trainer_.step() + 1);
+  // Some may have made a step more than others: all name the one that nobody has made.
+  const std::int64_t others = group_->ask_last_step(Deadline::after(kLastStepAsked)).value_or(0);
+  error.message +=
+      fmt::format("{}; step {} was not made", where(hosts(), error.task), std::max(trainer_.step(), others) + 1);
   return error;
 }
 
-Result<MemberChanges> GroupMember::regroup(const Error& why) {
+Result<MemberChanges> GroupMember::regroup(const Error& why, const std::vector<std::string>& leavers) {
   keep_inputs();
   const std::vector<std::string> before = names_;
   const auto hosts = this->hosts();
@@ -65,13 +70,20 @@ Result<MemberChanges> GroupMember::regroup(const Error& why) {
                                  trainer_.step(), fmt::join(names_, ", "));
   for (const std::string& name : before) {
     if (contains(names_, name)) continue;
-    const std::string loss = loss_of(name, why);
+    const std::string loss = contains(leavers, name) ? "" : loss_of(name, why);
     line += fmt::format("; {}{}", loss.empty() ? name + " has left" : loss, where(hosts, name));
     changes.gone.push_back({name, loss});
   }
   if (!changes.come.empty()) line += fmt::format("; with {} anew", fmt::join(changes.come, ", "));
   if (options_.group.say) options_.group.say(line);
   return changes;
+}
+
+std::vector<std::string> GroupMember::leavers(const Notices& notices) const {
+  std::vector<std::string> out;
+  for (std::size_t rank = 0; rank < names_.size(); ++rank)
+    if (notices.all[rank].wants_stop) out.push_back(names_[rank]);
+  return out;
 }
 
 Parting GroupMember::parting(const Notices& notices) const {

@@ -70,7 +70,8 @@ Result<std::optional<DeviceTrainer::Made>> GroupMember::launch(const DeviceSteps
     watch_.emplace(LaunchWatchOptions{.find_lost = [this] { return group_->find_lost(); },
                                       .say = options_.group.say,
                                       .stall_report = options_.group.stall_report,
-                                      .timeout = options_.step_timeout});
+                                      .timeout = options_.step_timeout,
+                                      .end_process = options_.end_process});
   return watch_->during(step, [&] { return trainer_.launch(inputs); });
 }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <climits>
 #include <numeric>
+#include <thread>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "group_evaluation.hpp"
@@ -20,6 +22,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMostOfCommand = 60;               // bytes
+constexpr Duration kStopTold = std::chrono::seconds(1);  // for the others to hear that a process ends
+constexpr Duration kStopHeard = std::chrono::milliseconds(250);
+
+/// The command that makes the data of the training's steps, or the name of their dataset: what a wait for them is for.
+std::string source_of_data(const program::Program& program) {
+  for (const program::InputBinding& input : program.find_function(program.train->function)->inputs) {
+    if (input.kind != program::InputKind::kDataset) continue;
+    const auto dataset = program.datasets.find(input.name);
+    if (dataset == program.datasets.end()) continue;
+    std::string command;
+    data::has_stage(dataset->second, [&](const data::Stage& stage) {
+      const auto* const source = std::get_if<data::CommandSource>(&stage);
+      if (source != nullptr) command = fmt::format("{}", fmt::join(source->argv, " "));
+      return source != nullptr;
+    });
+    if (command.empty()) return input.name;
+    std::size_t shown = std::min(command.size(), kMostOfCommand);
+    while (shown < command.size() && (command[shown] & 0xc0) == 0x80) --shown;  // within a character
+    return command.substr(0, shown) + (shown < command.size() ? " …" : "");
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<void> GroupMember::join() {
@@ -29,11 +55,15 @@ Result<void> GroupMember::join() {
   with.devices = options_.device.replicas;
   with.describe = [this](task::TaskStatus& status) {
     status.program = program_.path;
-    status.doing = fmt::format("step {}", step_now());
     status_.describe(status);
   };
-  // Elements that it waits for aren't needed any more, where all stop with one that does.
-  if (options_.group.least == 0) with.on_stop_asked = [this] { trainer_.stop_data(); };
+  with.on_wait = [this](const std::string& whom, Duration waited) { status_.wait_for(whom, waited); };
+  status_.set_data(source_of_data(program_));
+  with.on_stop_asked = [this](std::uint64_t generation) {
+    stop_data(generation);
+    end_if_compiling(false);
+  };
+  if (options_.compiling) options_.compiling->on_begin([this] { end_if_compiling(true); });
   group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
   formed_ = group_.get();
   return {};
@@ -175,10 +205,12 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
 // new.
 Result<void> GroupMember::enter(const train::TrainStart& from) {
   round_ = 0;
+  begin_data();
   waited_ = waited_before_ = Duration::zero();
   newest_.reset();
   names_.clear();
   for (const collective::Member& one : group_->communicator().members().all) names_.push_back(one.name);
+  leaves_others_ = may_leave();
   const auto standings = TFD_TRY(
       gather_standings(group_->communicator(), round_++, standing(from), Deadline::after(options_.step_timeout)));
   const int root = find_root(standings);
@@ -220,6 +252,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
     if (has_behind) state = TFD_TRY(export_whole(!is_reshaped));
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
+  status_.begin(Doing::kStep);
   TFD_TRY(take(is_behind, std::move(state), text, names_[static_cast<std::size_t>(root)]));
   newest_.reset();
   step_now_ = trainer_.step();
@@ -269,7 +302,9 @@ Result<void> GroupMember::announce(Notice notice) {
   if (!is_chief()) notice.wants_stop = is_interrupted();
   notice.waited = waited_;
   if (notice.act != GroupAct::kStep) return exchange_->announce(round_++, notice);
+  status_.begin(Doing::kData);
   inputs_.emplace(trainer_.take_inputs());
+  status_.begin(Doing::kStep);
   if (*inputs_) {
     notice.weights.assign(static_cast<std::size_t>(replicas().count), step::kNoData);
     for (const auto& one : (*inputs_)->step.replicas)
@@ -341,6 +376,7 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
     return fail(std::move(made).error());
   }
   step_now_ = trainer_.step();
+  has_made_steps_ = true;
   step_ended_ = Clock::now();
   std::vector<Duration> waits;
   for (const Notice& one : notices.all) waits.push_back(one.waited);
@@ -371,6 +407,7 @@ Result<std::vector<step::Metric>> GroupMember::gather_metrics() {
 // they make the rest of their parts once it has asked them.
 Result<std::vector<step::Metric>> GroupMember::evaluate() {
   if (is_interrupted()) group_->ask_stop();
+  status_.begin(Doing::kEvaluation);
   auto own = trainer_.evaluate(
       nullptr, [this] { return is_interrupted() || group_->is_stop_asked() || group_->find_lost(); },
       part_of_evaluation(group_->communicator(), static_cast<std::uint64_t>(trainer_.step())));
@@ -447,15 +484,64 @@ Result<void> GroupMember::save_on_hosts(std::string run) {
 
 void GroupMember::finish_saving() {
   if (!written_.valid()) return;
+  status_.begin(Doing::kSaving);
   if (const auto path = written_.get(); !path)
     options_.group.log.error("cannot write this host's checkpoint: {}", path.error().message);
+  status_.begin(Doing::kStep);
+}
+
+/// A generation begins, in which nobody has stopped the data yet.
+void GroupMember::begin_data() {
+  const std::uint64_t generation = group_->communicator().generation();
+  {
+    const MutexLock lock(data_mutex_);
+    if (trainer_.is_open()) trainer_.renew_data();
+    data_generation_ = generation;
+  }
+  if (group_->is_stop_asked()) stop_data(generation);  // before it was known here
+  interrupted();                                       // whom nobody of this generation was told by
+}
+
+/// A member of this generation stops: what this one waits for isn't needed any more, or not before the next one.
+void GroupMember::stop_data(std::uint64_t generation) {
+  const MutexLock lock(data_mutex_);
+  if (generation == data_generation_) trainer_.stop_data();
 }
 
 void GroupMember::interrupted() {
   if (!is_interrupted()) return;
   interruption_.request_stop();
-  trainer_.stop_data();
+  {
+    const MutexLock lock(data_mutex_);
+    trainer_.stop_data();
+  }
   if (task::Group* const group = formed_) group->ask_stop();
+  end_if_compiling(true);
+}
+
+// A compiler can't be interrupted, and takes long; who has nothing to save needn't wait for it. Once a step was made
+// there is something: then the end of the compilation is waited for.
+void GroupMember::end_if_compiling(bool may_wait) {
+  task::Group* const group = formed_;
+  const auto module = options_.compiling ? options_.compiling->module() : std::nullopt;
+  if (group == nullptr || !module || has_made_steps_ || !options_.end_process) return;
+  const bool is_own = is_interrupted();
+  const bool leaves_others = leaves_others_;
+  if (is_own ? !may_wait : leaves_others || !group->is_stop_asked()) return;
+  if (is_ending_.exchange(true)) return;
+  const std::string& own = options_.group.members[static_cast<std::size_t>(options_.group.rank)].first;
+  if (is_own && leaves_others) {
+    group->cancel({Code::kUnavailable, own + " has left before its first step", own});
+  } else if (is_own) {
+    group->tell_stop(Deadline::after(kStopTold));
+    group->cancel({Code::kCancelled, own + " was interrupted before the first step; the same command continues", own});
+  }
+  if (is_own) std::this_thread::sleep_for(kStopHeard);
+  options_.end_process(
+      {Code::kCancelled,
+       fmt::format("{} compiling {}, before the first step; the same command continues",
+                   is_own ? "interrupted while" : "another worker was interrupted while this one was", *module),
+       {}});
 }
 
 void GroupMember::fail_all(const Error& error) {

@@ -18,6 +18,7 @@
 #include "group_status.hpp"
 #include "group_training.hpp"
 #include "launch_watch.hpp"
+#include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::strategy {
 
@@ -42,7 +43,7 @@ class GroupMember {
  public:
   /// `program` and `options` are borrowed.
   GroupMember(const program::Program& program, const GroupTrainingOptions& options)
-      : program_(program), options_(options), trainer_(program, options.device) {}
+      : program_(program), options_(options), trainer_(program, options.device), status_(options.compiling) {}
 
   /// Joins the group.
   Result<void> join();
@@ -53,8 +54,8 @@ class GroupMember {
   Result<bool> begin(const train::TrainStart& from);
   /// Goes on with those that are left, and those that came: each member calls it once it finds that one is lost, or
   /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. `why`: its task,
-  /// if it names one, is lost. Errors: too few are left.
-  Result<MemberChanges> regroup(const Error& why);
+  /// if it names one, is lost. `leavers`: those who leave in order. Errors: too few are left.
+  Result<MemberChanges> regroup(const Error& why, const std::vector<std::string>& leavers = {});
   /// True once regroup() has failed since nobody came any more, or this member was to end: it has the state of all
   /// steps that were made, and may save it where the program has a place for that. Nothing else is left to do with
   /// others.
@@ -63,6 +64,8 @@ class GroupMember {
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
   /// What GroupAct::kRegroup means for this member.
   Parting parting(const Notices& notices) const;
+  /// Those who leave then.
+  std::vector<std::string> leavers(const Notices& notices) const;
   /// True if this member may leave, and the others go on.
   bool may_leave() const { return options_.group.least > 0 && static_cast<int>(names_.size()) > options_.group.least; }
   bool has_newcomers() const { return group_->has_newcomers(); }
@@ -103,6 +106,8 @@ class GroupMember {
   /// goes on. One that can't be written is reported here alone, as the chief does.
   Result<void> save_on_hosts(std::string run);
 
+  /// Has this member's status say what it does.
+  void does(Doing what) { status_.begin(what); }
   /// Has this member's status say where the training is.
   void show(const std::string& standing) { status_.show(standing); }
   /// Tells the others why this member ends.
@@ -114,7 +119,8 @@ class GroupMember {
     const std::uint64_t own = is_left_alone() ? *last_generation_ : group_->communicator().generation();
     return variable::this_writer(origin_.group, origin_.generation + own);
   }
-  /// Ends waits, if the training is to stop. For any thread.
+  /// Ends waits, if the training is to stop, and the process while it compiles before its first step. For any thread
+  /// but the endpoint's.
   void interrupted();
   bool is_interrupted() const { return options_.device.train.interrupts->stopping(); }
 
@@ -155,6 +161,10 @@ class GroupMember {
   TrainerPlace place() const;
   int rank() const { return group_->communicator().rank(); }
   void finish_saving();
+  void begin_data();
+  void stop_data(std::uint64_t generation);
+  /// `may_wait`: this isn't the endpoint's I/O thread.
+  void end_if_compiling(bool may_wait);
   Result<std::vector<step::Metric>> gather(std::string_view what, const std::vector<step::Metric>& own);
 
   const program::Program& program_;
@@ -169,6 +179,11 @@ class GroupMember {
   std::vector<std::vector<int>> system_;  // devices by replica, where a step may be one program for all; else empty
   std::optional<LaunchWatch> watch_;      // of such steps
   std::stop_source interruption_;
+  Mutex data_mutex_;                                               // of the trainer's stop_data() and renew_data()
+  std::uint64_t data_generation_ TFD_GUARDED_BY(data_mutex_) = 0;  // whose members may stop the data
+  std::atomic<bool> has_made_steps_ = false;
+  std::atomic<bool> leaves_others_ = false;                // may_leave(), for other threads
+  std::atomic<bool> is_ending_ = false;                    // the process
   std::int64_t round_ = 0;                                 // of announcements, and of what follows them
   std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced
   std::optional<Result<DeviceSteps::Computed>> computed_;  // of these inputs, with the current variables

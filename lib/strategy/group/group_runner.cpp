@@ -143,6 +143,8 @@ class GroupRunner final : public Runner {
     with.group.silence = options.silence;
     with.make_host_engine = options.make_host_engine;
     with.on_step = options.on_step;
+    with.compiling = options.compiling;
+    with.end_process = options.end_process;
     with.on_standing = options.on_standing;
     with.replicas = options_.replicas;
     with.follows_members = options_.follows_members;

@@ -85,6 +85,35 @@ std::optional<std::string> GroupStatus::made(std::int64_t step, Clock::time_poin
                      Lateness::kSteps, milliseconds(found->late), milliseconds(found->step));
 }
 
+void GroupStatus::wait_for(const std::string& whom, Duration waited) {
+  const MutexLock lock(mutex_);
+  whom_ = whom;
+  begin_at(Doing::kWaiting, Clock::now() - std::chrono::duration_cast<Clock::duration>(waited));
+}
+
+void GroupStatus::set_data(std::string source) {
+  const MutexLock lock(mutex_);
+  data_ = std::move(source);
+}
+
+void GroupStatus::describe_doing(task::TaskStatus& status) const {
+  const Doing doing = doing_;
+  const auto since = Clock::time_point(Clock::duration(since_.load()));
+  status.doing = doing == Doing::kEvaluation ? fmt::format("the evaluation after step {}", step_)
+                 : doing == Doing::kSaving   ? fmt::format("the checkpoint of step {}", step_)
+                                             : fmt::format("step {}", step_ + 1);
+  status.doing_ms = std::max<std::int64_t>(milliseconds(Clock::now() - since), 0);
+  const auto compiled = compiling_ ? compiling_->module() : std::nullopt;
+  if (doing == Doing::kWaiting)
+    status.waits_for = whom_;
+  else if (doing == Doing::kSaving)
+    status.waits_for = "its disk";
+  else if (compiled)
+    status.waits_for = fmt::format("the compiler ({})", *compiled);
+  else if (doing == Doing::kData)
+    status.waits_for = data_.empty() ? "its data" : fmt::format("its data ({})", data_);
+}
+
 void GroupStatus::show(std::string standing) {
   const MutexLock lock(mutex_);
   standing_ = std::move(standing);
@@ -93,6 +122,7 @@ void GroupStatus::show(std::string standing) {
 
 void GroupStatus::describe(task::TaskStatus& status) const {
   const MutexLock lock(mutex_);
+  describe_doing(status);
   if (generation_ == 0) return;
   status.training = standing_;
   if (!standing_.empty()) status.training_age_ms = milliseconds(Clock::now() - shown_);

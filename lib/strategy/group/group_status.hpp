@@ -1,16 +1,19 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a member of a group shows of itself and of the others (tfd-status): step, generation, its replicas, and who is
-// late. Private to the room. Thread rule: thread-safe.
+// What a member of a group shows of itself and of the others (tfd-status, and whoever waits for it): what it does,
+// step, generation, its replicas, and who is late. Private to the room. Thread rule: thread-safe.
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/function/compiling.hpp"
 #include "tfd/step/replica_exchange.hpp"
 #include "tfd/task/task_client.hpp"
 
@@ -49,8 +52,20 @@ class Lateness {
   std::deque<Step> steps_;
 };
 
+/// What a member does, for which others wait.
+enum class Doing : std::uint8_t { kStep, kData, kEvaluation, kSaving, kWaiting };
+
 class GroupStatus {
  public:
+  /// `compiling`: what the compilers do; null: not known.
+  explicit GroupStatus(std::shared_ptr<const function::Compiling> compiling = {}) : compiling_(std::move(compiling)) {}
+
+  /// It does this from now on. Cheap, as it is called several times in each step.
+  void begin(Doing what) { begin_at(what, Clock::now()); }
+  /// It has waited so long for others, until the next begin().
+  void wait_for(const std::string& whom, Duration waited);
+  /// The source of its data: "cat a.csv".
+  void set_data(std::string source);
   /// A generation begins.
   void enter(std::uint64_t generation, const std::vector<std::string>& names, std::size_t rank,
              const step::ReplicaRange& replicas, std::int64_t step);
@@ -62,7 +77,19 @@ class GroupStatus {
   void describe(task::TaskStatus& status) const;
 
  private:
+  // The time is written first: who sees what it does sees no older time.
+  void begin_at(Doing what, Clock::time_point since) {
+    since_ = since.time_since_epoch().count();
+    doing_ = what;
+  }
+  void describe_doing(task::TaskStatus& status) const TFD_REQUIRES(mutex_);
+
+  const std::shared_ptr<const function::Compiling> compiling_;  // shared with the engine
+  std::atomic<Doing> doing_ = Doing::kStep;
+  std::atomic<Clock::rep> since_ = Clock::now().time_since_epoch().count();
   mutable Mutex mutex_;
+  std::string whom_ TFD_GUARDED_BY(mutex_);  // that it waits for
+  std::string data_ TFD_GUARDED_BY(mutex_);
   std::uint64_t generation_ TFD_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> names_ TFD_GUARDED_BY(mutex_);
   std::size_t rank_ TFD_GUARDED_BY(mutex_) = 0;

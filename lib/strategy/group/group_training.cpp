@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kTellAtLeast = std::chrono::milliseconds(200);   // interval of progress, where steps are short
 constexpr Duration kEndsTogether = std::chrono::milliseconds(300);  // until the last of all is told to end
+constexpr Duration kLastAnswers = std::chrono::milliseconds(300);   // to others who have just lost the same member
 
 /// The chief's driver: what its loop asks for becomes an act of all. Where members may be lost, an act that one of them
 /// didn't live to see is done again with those that are left.
@@ -34,7 +35,8 @@ class ChiefDriver final : public train::StepDriver {
     counted_ = member_.trainer().step();
     auto made = survive([&] { return make_steps(control); });
     if (made) return made;
-    if (!member_.is_left_alone()) return fail(member_.located(made.error()));
+    is_ended_ = made.error().code == Code::kCancelled && !made.error().task.empty();  // by another one's interruption
+    if (!is_alone()) return fail(member_.located(made.error()));
     give_up(made.error());
     return train::AdvanceResult{.step = member_.trainer().step()};
   }
@@ -60,7 +62,7 @@ class ChiefDriver final : public train::StepDriver {
   // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right, unless it
   // is the only one that is left.
   Result<variable::Checkpoint> export_state() override {
-    if (!member_.is_left_alone())
+    if (!is_alone())
       if (auto verified = survive([&] { return verify(); }); !verified) {
         if (!member_.is_left_alone()) return fail(std::move(verified).error());
         give_up(verified.error());
@@ -71,7 +73,7 @@ class ChiefDriver final : public train::StepDriver {
   }
   std::optional<variable::CheckpointWriter> writer() const override { return member_.writer(); }
   Result<void> save_elsewhere(const variable::Checkpoint& checkpoint) override {
-    if (member_.is_left_alone()) return {};
+    if (is_alone()) return {};
     return survive([&]() -> Result<void> {
       if (!member_.are_saved_elsewhere()) return {};
       TFD_TRY(act({.act = GroupAct::kSave}));
@@ -92,14 +94,14 @@ class ChiefDriver final : public train::StepDriver {
   }
   // A member that is lost now has made all steps.
   Result<void> end() override {
-    if (member_.is_left_alone()) return {};
+    if (is_alone()) return {};
     const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
     if (!told && !member_.survives(told.error())) return fail(told.error());
     member_.leave();
     return {};
   }
   Result<bool> hand_over() override {
-    if (stops_all_ || member_.is_left_alone()) return false;
+    if (stops_all_ || is_alone()) return false;
     const auto parted = part(true);
     if (!parted && !member_.survives(parted.error())) return fail(parted.error());
     if (!stops_all_) member_.leave();
@@ -108,6 +110,7 @@ class ChiefDriver final : public train::StepDriver {
   bool was_replaced() const override { return was_replaced_; }
   std::int64_t first_step() const { return first_step_; }
   void show(const std::string& standing) override { member_.show(standing); }
+  void wait_for_disk(bool waits) override { member_.does(waits ? Doing::kSaving : Doing::kStep); }
   Result<void> tell_news(train::StepControl& control) override {
     for (const train::WorkerEvent& one : std::exchange(news_, {})) TFD_TRY(control.worker_changed(one));
     return {};
@@ -123,8 +126,10 @@ class ChiefDriver final : public train::StepDriver {
       TFD_TRY(regroup(result.error()));
     }
   }
-  /// `why`: as GroupMember::regroup().
-  Result<void> regroup(const Error& why);
+  /// True once there are no others any more with whom to do anything.
+  bool is_alone() const { return is_ended_ || member_.is_left_alone(); }
+  /// `why`, `leavers`: as GroupMember::regroup().
+  Result<void> regroup(const Error& why, const std::vector<std::string>& leavers = {});
   /// Announces what all do next, other than a step.
   Result<Notices> act(Notice notice) {
     TFD_TRY(member_.announce(std::move(notice)));
@@ -160,14 +165,15 @@ class ChiefDriver final : public train::StepDriver {
   }
   /// The same with those who know by now that they were interrupted; if nobody is, the others are joined by newcomers.
   Result<void> regroup_all(bool leaves = false) {
-    switch (member_.parting(TFD_TRY(act({.act = GroupAct::kRegroup, .wants_stop = leaves})))) {
+    const Notices notices = TFD_TRY(act({.act = GroupAct::kRegroup, .wants_stop = leaves}));
+    switch (member_.parting(notices)) {
       case Parting::kNone:
         stop_all();
         return {};
       case Parting::kLeaves:
         return {};
       case Parting::kGoesOn:
-        return regroup({Code::kCancelled, "it was interrupted", {}});
+        return regroup({Code::kCancelled, "it was interrupted", {}}, member_.leavers(notices));
     }
     return {};
   }
@@ -204,6 +210,7 @@ class ChiefDriver final : public train::StepDriver {
   std::int64_t first_step_ = 0;           // of this driver
   bool was_replaced_ = false;             // the group went on without this member, which is one of the others now
   bool stops_all_ = false;                // since so many were interrupted that too few would be left
+  bool is_ended_ = false;                 // another member's interruption has ended all at once
   std::int64_t counted_ = 0;              // steps
   std::int64_t verified_ = -1;            // the step after which the members' variables were compared last
   Deadline told_ = Deadline::after(kTellAtLeast);
@@ -221,8 +228,8 @@ Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
   return begun;
 }
 
-Result<void> ChiefDriver::regroup(const Error& why) {
-  const MemberChanges changes = TFD_TRY(member_.regroup(why));
+Result<void> ChiefDriver::regroup(const Error& why, const std::vector<std::string>& leavers) {
+  const MemberChanges changes = TFD_TRY(member_.regroup(why, leavers));
   for (const auto& [name, loss] : changes.gone)
     news_.push_back({.task = name, .lost = true, .reason = loss.empty() ? why.message : loss, .is_said = true});
   for (const std::string& name : changes.come) news_.push_back({.task = name, .is_said = true});
@@ -330,7 +337,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
         case Parting::kLeaves:
           return leave(member, summary);
         case Parting::kGoesOn:
-          TFD_TRY(member.regroup({}));
+          TFD_TRY(member.regroup({}, member.leavers(notices)));
       }
       break;
     case GroupAct::kEnd:
@@ -426,7 +433,9 @@ Result<train::TrainSummary> train_in_group(const program::Program& program, Grou
   GroupMember member(program, options);
   auto summary = train_as_member(program, options, member);
   train.interrupts->on_ask({});
+  if (options.compiling) options.compiling->on_begin({});
   if (!summary) member.fail_all(summary.error());
+  if (!summary && summary.error().code == Code::kUnavailable) std::this_thread::sleep_for(kLastAnswers);
   return summary;
 }
 

@@ -5,6 +5,7 @@
 // loop and decides what all do next (GroupAct); the others follow. Every member has all variables, equal by
 // construction. Private to the room. Thread rule: each call blocks its thread.
 #include "group_exchange.hpp"
+#include "tfd/function/compiling.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/task/group.hpp"
 #include "tfd/train/training.hpp"
@@ -29,10 +30,12 @@ struct GroupTrainingOptions {
   /// The cluster has an evaluator, which evaluates the checkpoints and keeps the best one: the members evaluate for
   /// train.stop alone.
   bool has_evaluator = false;
-  std::optional<std::int64_t> bucket_bytes = {};  // as GroupExchange
-  std::int64_t pack_bytes = 0;                    // with `as_tensorflow`: of packs_of_gradients()
-  std::int64_t epochs = 1;                        // that end with the data of all, where the program states no steps
-  DeviceTrainingOptions device;                   // `replicas` are this process's devices
+  std::shared_ptr<function::Compiling> compiling = {};     // as RunOptions::compiling
+  std::function<void(const Error& why)> end_process = {};  // as RunOptions::end_process
+  std::optional<std::int64_t> bucket_bytes = {};           // as GroupExchange
+  std::int64_t pack_bytes = 0;                             // with `as_tensorflow`: of packs_of_gradients()
+  std::int64_t epochs = 1;       // that end with the data of all, where the program states no steps
+  DeviceTrainingOptions device;  // `replicas` are this process's devices
   /// Makes the engine of one of several hosts, where all members' devices may be one system: as
   /// RunOptions::make_host_engine.
   std::function<Result<std::shared_ptr<function::Engine>>(const function::Hosts&)> make_host_engine = {};

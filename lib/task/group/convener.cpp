@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "messages/protocol.hpp"
+#include "tfd/task/gather.hpp"
 
 namespace tfd::task {
 namespace {
@@ -50,6 +51,18 @@ void Convener::tell(const transport::Message& message) {
     if (name != own_name())
       endpoint_->request(peer_of(name), message, Deadline::after(options_.silence),
                          [](const Result<transport::Message>&) {});
+}
+
+std::vector<Result<transport::Message>> Convener::ask_all(const transport::Message& question, Deadline deadline) {
+  std::vector<transport::PeerId> peers;
+  {
+    const MutexLock lock(mutex_);
+    for (const std::string& name : roster_.generation().members)
+      if (name != own_name()) peers.push_back(peer_of(name));
+  }
+  return gather<transport::Message>(peers.size(), [&](std::size_t i, auto done) {
+    endpoint_->request(peers[i], question, deadline, std::move(done));
+  });
 }
 
 bool Convener::may_be_member(const std::string& name) const {

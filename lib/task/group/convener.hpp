@@ -48,6 +48,9 @@ class Convener {
 
   /// Sends this to all other members of the generation, and doesn't wait for answers. For any thread.
   void tell(const transport::Message& message);
+  /// Asks all other members of the generation, and waits for the answers of those that aren't lost. Not for the I/O
+  /// thread.
+  std::vector<Result<transport::Message>> ask_all(const transport::Message& question, Deadline deadline);
 
   /// A request of a meeting.
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);

@@ -11,6 +11,7 @@
 #include "listen_host.hpp"
 #include "messages/protocol.hpp"
 #include "messages/status.hpp"
+#include "stall_line.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
@@ -18,6 +19,9 @@
 
 namespace tfd::task {
 namespace {
+
+constexpr Duration kStallLook = std::chrono::seconds(1);    // how often a wait's status is renewed
+constexpr Duration kStallAnswer = std::chrono::seconds(2);  // of a member, to what it does
 
 class GroupImpl final : public Group {
  public:
@@ -59,13 +63,19 @@ class GroupImpl final : public Group {
   }
   Result<void> regroup(Deadline deadline) override { return begin_generation(deadline); }
   void ask_stop() override {
-    transport::Message message;
-    {
-      const MutexLock lock(mutex_);
-      if (generation_ == 0 || std::exchange(stop_told_, generation_) == generation_) return;
-      message = encode_names(Kind::kAskStop, {secret_}, generation_);
+    if (const auto request = stop_request()) convener_.tell(*request);
+  }
+  void tell_stop(Deadline deadline) override {
+    if (const auto request = stop_request(true)) (void)convener_.ask_all(*request, deadline);
+  }
+  std::optional<std::int64_t> ask_last_step(Deadline deadline) override {
+    std::optional<std::int64_t> out;
+    transport::Message question = encode_empty(Kind::kStatus);
+    for (const auto& answer : convener_.ask_all(question, deadline)) {
+      const auto status = answer ? decode_status(*answer) : fail(answer.error());
+      if (status && status->group) out = std::max(out, std::optional(status->group->step));
     }
-    convener_.tell(message);
+    return out;
   }
   bool is_stop_asked() const override { return is_stop_asked_; }
   bool has_newcomers() const override { return convener_.has_newcomers(); }
@@ -84,6 +94,12 @@ class GroupImpl final : public Group {
   void expect_losses() {
     const MutexLock lock(mutex_);
     has_left_ = true;
+  }
+  /// nullopt: there is nobody to tell, or, unless it is sent `again`, they have been told.
+  std::optional<transport::Message> stop_request(bool again = false) {
+    const MutexLock lock(mutex_);
+    if (generation_ == 0 || (std::exchange(stop_told_, generation_) == generation_ && !again)) return std::nullopt;
+    return encode_names(Kind::kAskStop, {secret_}, generation_);
   }
   bool is_elastic() const { return convener_.is_elastic(); }
   const std::string& own_name() const { return convener_.own_name(); }
@@ -137,7 +153,7 @@ class GroupImpl final : public Group {
         return fail(Code::kFailedPrecondition, "{} is in another generation", own_name());
       is_stop_asked_ = true;
     }
-    if (options_.on_stop_asked) options_.on_stop_asked();
+    if (options_.on_stop_asked) options_.on_stop_asked(request.epoch);
     return encode_empty(Kind::kAskStop);
   }
 
@@ -176,6 +192,20 @@ class GroupImpl final : public Group {
 
   // ---- on the caller's thread
 
+  /// A collective waits for others: says whom for, and what they do, as they say themselves.
+  void stalled(const collective::Stalled& wait) {
+    if (options_.on_wait) options_.on_wait(wait.whom, wait.waited);
+    if (!options_.say || !stall_timer_.is_due(wait.waited)) return;
+    const auto line = std::make_shared<StallLine>(status(), wait, convener_.members());  // with the answers
+    if (line->asked().empty()) return options_.say(line->text());
+    for (const std::string& name : line->asked())
+      endpoint_->request(convener_.peer_of(name), encode_empty(Kind::kStatus), Deadline::after(kStallAnswer),
+                         [this, line, name](const Result<transport::Message>& answer) {
+                           line->answered(name, answer ? decode_status(*answer) : fail(answer.error()));
+                           if (line->is_complete()) options_.say(line->text());
+                         });
+  }
+
   /// Meets, and connects, until both succeed: a member may be lost between them.
   Result<void> begin_generation(Deadline deadline) {
     for (;;) {
@@ -211,7 +241,8 @@ class GroupImpl final : public Group {
         if (options_.say) options_.say(communicator.error().message + ": meeting again");
         continue;
       }
-      (*communicator)->on_stall(options_.stall_report, 3 * options_.stall_report, options_.say);
+      const Duration look = std::min<Duration>(kStallLook, options_.stall_report);
+      (*communicator)->on_stall(look, look, [this](const collective::Stalled& wait) { stalled(wait); });
       {
         const MutexLock lock(mutex_);
         communicator_ = *std::move(communicator);
@@ -252,6 +283,7 @@ class GroupImpl final : public Group {
   }
 
   const GroupOptions options_;
+  StallTimer stall_timer_{options_.stall_report};
   const Clock::time_point started_;
   std::vector<int> devices_;
   std::unique_ptr<collective::Listener> listener_;

@@ -198,9 +198,11 @@ TEST_CASE("who waits long says for whom") {
     if (communicator.rank() == 1) {
       while (!said) std::this_thread::yield();
     } else {
-      communicator.on_stall(milliseconds(30), milliseconds(30), [&](const std::string& line) {
-        CHECK(line.starts_with("barrier \"b\", step 4: waiting "));
-        CHECK(line.ends_with(" for worker:1"));
+      communicator.on_stall(milliseconds(30), milliseconds(30), [&](const Stalled& wait) {
+        CHECK(wait.call == "barrier \"b\", step 4");
+        CHECK(wait.waited >= milliseconds(30));
+        CHECK(wait.missing == std::vector<int>{1});
+        CHECK(wait.whom == "worker:1");
         said = true;
       });
     }

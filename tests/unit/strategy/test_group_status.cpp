@@ -88,5 +88,37 @@ TEST_CASE("group status: what is shown is of the generation") {
   CHECK(shown.group->late == std::vector<std::pair<std::string, std::int64_t>>{{"worker:2", 7000}});
 }
 
+TEST_CASE("group status: a member says what it does, and for what it waits") {
+  const auto compiling = std::make_shared<function::Compiling>();
+  GroupStatus status(compiling);
+  const auto shown = [&] {
+    task::TaskStatus out;
+    status.describe(out);
+    return out.doing + ": " + out.waits_for;
+  };
+  CHECK(shown() == "step 1: ");
+  status.enter(1, {"worker:0", "worker:1"}, 1, {.all = 2, .first = 1, .count = 1}, 22);
+  status.begin(Doing::kData);
+  CHECK(shown() == "step 23: its data");
+  status.set_data("cat a.csv");
+  CHECK(shown() == "step 23: its data (cat a.csv)");
+  status.begin(Doing::kEvaluation);
+  CHECK(shown() == "the evaluation after step 22: ");
+  status.begin(Doing::kSaving);
+  CHECK(shown() == "the checkpoint of step 22: its disk");
+  status.begin(Doing::kStep);
+  {
+    const auto token = compiling->begin("train_step");
+    CHECK(shown() == "step 23: the compiler (train_step)");
+    status.wait_for("worker:0", std::chrono::seconds(5));
+    CHECK(shown() == "step 23: worker:0");
+  }
+  task::TaskStatus waits;
+  status.describe(waits);
+  CHECK(waits.doing_ms >= 5000);
+  status.begin(Doing::kStep);
+  CHECK(shown() == "step 23: ");
+}
+
 }  // namespace
 }  // namespace tfd::strategy

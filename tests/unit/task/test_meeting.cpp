@@ -3,6 +3,7 @@
 
 #include "group/directory.hpp"
 #include "group/roster.hpp"
+#include "group/stall_line.hpp"
 #include "tfd/task/group.hpp"
 
 #include <doctest/doctest.h>
@@ -299,4 +300,37 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   for (const std::string text : {"{}", R"({"generation": -1})", R"({"generation": 1, "members": [], "secret": "zz"})",
                                  R"({"generation": 1, "members": [{"name": "w"}], "secret": ""})"})
     CHECK(task::parse_result(text).error().code == Code::kInvalidArgument);
+}
+
+TEST_CASE("stall line: it says what those do for whom a member waits, as they say themselves") {
+  const std::vector<std::string> members{"worker:0", "worker:1", "worker:2"};
+  task::TaskStatus own, other;
+  own.doing = "step 23";
+  task::StallLine line(own, {"all_gather", std::chrono::seconds(10), {1, 2}, "worker:1, worker:2"}, members);
+  CHECK(line.asked() == std::vector<std::string>{"worker:1", "worker:2"});
+  other.doing = "step 23";
+  other.doing_ms = 9400;
+  other.waits_for = "its data (cat a.csv)";
+  line.answered("worker:1", other);
+  CHECK_FALSE(line.is_complete());
+  line.answered("worker:2", fail(Code::kDeadlineExceeded, "no answer"));
+  REQUIRE(line.is_complete());
+  CHECK(
+      line.text() ==
+      "step 23 has waited 10s for worker:1, which has waited for its data (cat a.csv) for 9s, and for worker:2, which "
+      "doesn't answer");
+  const task::StallLine of_mpi(own, {"all_reduce", std::chrono::seconds(10), {}, "an end of MPI"}, members);
+  CHECK(of_mpi.asked().empty());
+  CHECK(of_mpi.text() == "step 23 has waited 10s for an end of MPI");
+}
+
+TEST_CASE("stall line: it is due after a while, then every three times as long, and anew in another wait") {
+  using std::chrono::seconds;
+  task::StallTimer timer(seconds(10));
+  CHECK_FALSE(timer.is_due(seconds(9)));
+  CHECK(timer.is_due(seconds(10)));
+  CHECK_FALSE(timer.is_due(seconds(39)));
+  CHECK(timer.is_due(seconds(40)));
+  CHECK_FALSE(timer.is_due(seconds(1)));
+  CHECK(timer.is_due(seconds(10)));
 }

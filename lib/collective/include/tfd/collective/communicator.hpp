@@ -110,6 +110,14 @@ struct Traffic {
   std::vector<Duration> waited_for = {};  // by rank: time in which only this member was missing
 };
 
+/// A collective that has waited for long, and for whom.
+struct Stalled {
+  std::string call;          // `all_reduce "w", step 7`
+  Duration waited{};         // while this process ran
+  std::vector<int> missing;  // ranks; none: what MPI moves isn't done, and it doesn't say for whom it waits
+  std::string whom;          // their names, or what is waited for instead
+};
+
 /// Errors of all collectives. kDeadlineExceeded: `all_reduce "w", step 7: 10 s without worker:2, worker:5`.
 /// kUnavailable: a member's process or connection is gone, named in Error::task; or what cancel() was given.
 /// kInvalidArgument: the members' collectives differ: `all_reduce "w", step 7: worker:0 has f32[64,10], worker:2
@@ -163,8 +171,8 @@ class Communicator {
   virtual void cancel(Error error) = 0;
   /// This member makes no more collectives, and nor do the others: by it MPI is ended in order, rather than left.
   virtual void leave() = 0;
-  /// Called on the driving thread when a collective has waited this long, then every `again`: who is missing.
-  void on_stall(Duration after, Duration again, std::function<void(const std::string& line)> say);
+  /// Sets what is called on the driving thread when a collective has waited this long, then every `again`.
+  void on_stall(Duration after, Duration again, std::function<void(const Stalled& wait)> say);
   virtual Traffic traffic() const = 0;
 
  protected:
@@ -172,7 +180,7 @@ class Communicator {
   void set_shares_memory() { shares_memory_ = true; }
   struct Stall {
     Duration after{}, again{};
-    std::function<void(const std::string&)> say = {};
+    std::function<void(const Stalled&)> say = {};
   };
   const Stall& stall() const { return stall_; }
 

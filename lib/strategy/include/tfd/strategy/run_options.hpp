@@ -10,6 +10,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/collective/communicator.hpp"
+#include "tfd/function/compiling.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/strategy/xla_threads.hpp"
 #include "tfd/task/task_server.hpp"
@@ -40,6 +41,11 @@ struct RunOptions {
   /// Called before this process joins a group, and each time that it is a member, with the step that it makes next.
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
+  /// What the engine's compilers do (EngineOptions::on_compile); null: not known. Shared with the engine.
+  std::shared_ptr<function::Compiling> compiling = {};
+  /// Says why, and ends this process at once, with the error's exit code, whatever its threads do: they are in a
+  /// plug-in that can't be interrupted. Empty: then they are waited for.
+  std::function<void(const Error& why)> end_process = {};
   std::int64_t epochs = 1;           // under --compat tensorflow: that end with the data of all workers
   std::int64_t verify_every = 1000;  // steps after which a group's members compare their variables; 0: never
   bool has_key = false;              // `make_endpoint` has the cluster's key

@@ -52,8 +52,11 @@ struct GroupOptions {
   Log log = {};
   std::function<void(const std::string& line)> say = {};  // whom a wait is for
   std::function<void(TaskStatus&)> describe = {};         // adds to this member's status; thread-safe
-  std::stop_token interruption = {};                      // ends waits
-  std::function<void()> on_stop_asked = {};  // another member says ask_stop(); called on the endpoint's I/O thread
+  /// A collective has waited so long for these members, a second or more; called on its thread, again each second.
+  std::function<void(const std::string& whom, Duration waited)> on_wait = {};
+  std::stop_token interruption = {};  // ends waits
+  /// Another member of this generation says ask_stop(); called on the endpoint's I/O thread.
+  std::function<void(std::uint64_t generation)> on_stop_asked = {};
 };
 
 /// A generation is what the members of a group are from one meeting to the next. With GroupOptions::least, members that
@@ -84,6 +87,8 @@ class Group {
   /// Tells the other members that this one was interrupted, so that they don't keep it waiting with what takes long,
   /// and meet it in a collective soon. Doesn't wait. For any thread.
   virtual void ask_stop() = 0;
+  /// The same, and waits until they all know, or don't answer. Not for the I/O thread.
+  virtual void tell_stop(Deadline deadline) = 0;
   /// True if a member of this generation has said ask_stop(). Cheap; for any thread.
   virtual bool is_stop_asked() const = 0;
   /// True on the first member if others want to come. Cheap.
@@ -94,6 +99,8 @@ class Group {
   virtual std::shared_ptr<function::HostExchange> host_exchange() = 0;
   /// A member of this generation whose process has ended, or that is lost; before a collective says so. For any thread.
   virtual std::optional<Error> find_lost() const = 0;
+  /// The largest of the steps that the other members have made, as those say that still answer; nullopt: none does.
+  virtual std::optional<std::int64_t> ask_last_step(Deadline deadline) = 0;
   /// Why a task that was a member is lost, and hasn't come again, as far as this one has seen. For any thread.
   virtual std::optional<Error> loss_of(const std::string& name) const = 0;
 };

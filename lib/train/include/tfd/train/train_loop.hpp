@@ -147,6 +147,8 @@ class StepDriver {
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 
+  /// Called where the loop has to wait until a checkpoint is on disk, and then once it is.
+  virtual void wait_for_disk([[maybe_unused]] bool waits) {}
   /// Called about once a second while steps are made, and at the end: where the training is, as one
   /// JSON object (tfd-status(1), "training"), for whoever asks its tasks. Doesn't block.
   virtual void show([[maybe_unused]] const std::string& standing) {}
