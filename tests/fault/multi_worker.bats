@@ -274,7 +274,7 @@ JSON
     kill -TERM "${PIDS[$asked]}"
     group_ends 75
     grep -q '^tfd-run: interrupted while compiling slow.*, before the first step; the same command continues$' "worker:$asked.talk"
-    grep -Eq "^tfd-run: (another worker was interrupted while this one was compiling slow.*,|worker:$asked was interrupted) before the first step; the same command continues$" "worker:$((1 - asked)).talk"
+    grep -Eq "^tfd-run: (another worker was interrupted while this one was compiling [a-z.]*,|worker:$asked was interrupted) before the first step; the same command continues$" "worker:$((1 - asked)).talk" || { cat ./*.talk && return 1; }
   done
   slow_program 4000
   group_of 2

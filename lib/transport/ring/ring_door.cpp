@@ -12,7 +12,7 @@ namespace tfd::transport {
 namespace {
 
 constexpr std::string_view kPrefix = "tfd-ring-";
-constexpr std::size_t kTextBytes = 32;  // 128 random bits in hexadecimal: a name, and a token
+constexpr std::size_t kTextBytes = 32;      // 128 random bits in hexadecimal: a name, and a token
 constexpr std::size_t kMostVisitors = 512;  // as many as there are offers
 constexpr Duration kPatience = std::chrono::seconds(10);
 
