@@ -3,9 +3,8 @@
 //
 // Modules that compilers of this process are working on, for who wants to know what it does: a compiler can't be asked
 // to stop. Thread rule: thread-safe.
-//
-//   options.on_compile = [compiling](const std::string& module) { return compiling->begin(module); };
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,22 +19,22 @@ class Compiling {
   /// A compiler begins with a module, and is done when the returned token goes, which is before this object does.
   std::shared_ptr<void> begin(const std::string& module) {
     std::function<void()> action;
+    std::list<std::string>::iterator own;
     {
       const MutexLock lock(mutex_);
-      ++running_;
-      module_ = module;
+      own = running_.insert(running_.end(), module);
       action = action_;
     }
     if (action) action();
-    return {this, [](Compiling* compiling) {
+    return {this, [own](Compiling* compiling) {
               const MutexLock lock(compiling->mutex_);
-              --compiling->running_;
+              compiling->running_.erase(own);
             }};
   }
-  /// The module that was begun last, while any is being compiled.
+  /// The module that was begun first, of those that are being compiled; nullopt: none is.
   std::optional<std::string> module() const {
     const MutexLock lock(mutex_);
-    return running_ > 0 ? std::optional(module_) : std::nullopt;
+    return running_.empty() ? std::nullopt : std::optional(running_.front());
   }
   /// Sets an action that is called whenever a compiler is about to begin, on its thread.
   void on_begin(std::function<void()> action) {
@@ -45,8 +44,7 @@ class Compiling {
 
  private:
   mutable Mutex mutex_;
-  int running_ TFD_GUARDED_BY(mutex_) = 0;
-  std::string module_ TFD_GUARDED_BY(mutex_);
+  std::list<std::string> running_ TFD_GUARDED_BY(mutex_);  // in the order of their beginnings
   std::function<void()> action_ TFD_GUARDED_BY(mutex_);
 };
 
