@@ -10,17 +10,7 @@ import distributed
 import numpy
 
 import peer
-
-
-class Server:
-    def __init__(self, elements):
-        self.value = numpy.zeros(elements, numpy.float32)
-
-    def read(self):
-        return self.value
-
-    def add(self, value):
-        self.value = self.value + value
+import peer_server
 
 
 def add_one(x, _):
@@ -40,7 +30,7 @@ def main():
             # Tasks with the same arguments would be one: each has a number.
             client.gather(client.map(function, [argument] * count, range(count), pure=False, workers=workers))
 
-        servers = {elements: client.submit(Server, elements, actor=True, workers=[server]).result() for elements in (1000, 1 << 20)}
+        servers = {elements: client.submit(peer_server.Server, elements, actor=True, workers=[server]).result() for elements in (1000, 1 << 20)}
         peer.measure(f"dask {distributed.__version__}", int(sys.argv[1]) if len(sys.argv) > 1 else 3000,
                      closures=lambda count: run(add_one, 1, count), add_1000=lambda count: run(add, servers[1000], count),
                      add_4mib=lambda count: run(add, servers[1 << 20], count),

@@ -10,18 +10,7 @@ import numpy
 import ray
 
 import peer
-
-
-@ray.remote(num_cpus=0)
-class Server:
-    def __init__(self, elements):
-        self.value = numpy.zeros(elements, numpy.float32)
-
-    def read(self):
-        return self.value
-
-    def add(self, value):
-        self.value = self.value + value
+import peer_server
 
 
 @ray.remote
@@ -41,7 +30,8 @@ def main():
     def run(function, argument, count):
         ray.get([function.remote(argument) for _ in range(count)])
 
-    servers = {elements: Server.remote(elements) for elements in (1000, 1 << 20)}
+    server = ray.remote(num_cpus=0)(peer_server.Server)
+    servers = {elements: server.remote(elements) for elements in (1000, 1 << 20)}
     peer.measure(f"ray {ray.__version__}", int(sys.argv[1]) if len(sys.argv) > 1 else 6000,
                  closures=lambda count: run(add_one, 1, count), add_1000=lambda count: run(add, servers[1000], count),
                  add_4mib=lambda count: run(add, servers[1 << 20], count), one=lambda: ray.get(add_one.remote(1)))

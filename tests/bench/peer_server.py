@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the place of a parameter server where a peer has actors: an array that is read and added to."""
+import numpy
+
+
+class Server:
+    def __init__(self, elements):
+        self.value = numpy.zeros(elements, numpy.float32)
+
+    def read(self):
+        return self.value
+
+    def add(self, value):
+        self.value = self.value + value
