@@ -164,7 +164,10 @@ class ChiefDriver final : public train::StepDriver {
     return regroup_all(leaves);
   }
   /// The same with those who know by now that they were interrupted; if nobody is, the others are joined by newcomers.
+  /// Nothing is done if this member was interrupted meanwhile: who called this hands over then, so that all end if all
+  /// are to.
   Result<void> regroup_all(bool leaves = false) {
+    if (!leaves && member_.is_interrupted()) return {};
     const Notices notices = TFD_TRY(act({.act = GroupAct::kRegroup, .wants_stop = leaves}));
     switch (member_.parting(notices)) {
       case Parting::kNone:
