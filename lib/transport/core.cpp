@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
 constexpr Duration kQuietWait = std::chrono::seconds(2);
-constexpr std::size_t kMostNamed = 8;  // peers in a message
+constexpr std::size_t kMostNamed = 8;                     // peers in a message
+constexpr Duration kAway = std::chrono::milliseconds(2);  // without a drive: its thread does something else for longer
 
 }  // namespace
 
@@ -39,29 +40,99 @@ Core::Core(EndpointOptions options, std::unique_ptr<Wire> wire, std::shared_ptr<
 
 Core::~Core() {
   assert(!on_io_thread());
-  stop_.store(true);
+  {
+    const MutexLock lock(away_mutex_);
+    stop_.store(true);
+  }
+  away_changed_.notify_all();
   waker_->wake();
   thread_.join();
 }
 
-void Core::run() {
-  io_thread_.store(std::this_thread::get_id());
-  if (options_.heartbeat_interval > Duration::zero()) check_liveness();
-  while (!stop_.load()) {
-    more_to_receive_ = wire_->receive(*this, kReceiveAtOnce);
-    do_timers();
-    do_items();
-    ship_all();
-    sleep();
+/// For as long as it lives, this thread does the I/O.
+class Core::AtLoop {
+ public:
+  explicit AtLoop(Core& core) : mailbox_(*core.mailbox_), lock_(core.loop_mutex_) {
+    mailbox_.set_reader(std::this_thread::get_id());
   }
+  ~AtLoop() { mailbox_.set_reader({}); }
+  AtLoop(const AtLoop&) = delete;
+  AtLoop& operator=(const AtLoop&) = delete;
+
+ private:
+  Mailbox& mailbox_;
+  const MutexLock lock_;
+};
+
+void Core::run() {
+  {
+    const AtLoop here(*this);
+    if (options_.heartbeat_interval > Duration::zero()) check_liveness();
+  }
+  const auto is_over = [this] { return stop_.load() || at_.load() != At::kIoThread; };
+  while (!stop_.load()) {
+    {
+      const AtLoop here(*this);
+      for (; !is_over(); sleep(Clock::time_point::max(), is_over)) turn();
+    }
+    stay_away();
+  }
+  const AtLoop here(*this);
   shut_down();
 }
 
-void Core::sleep() {
+void Core::turn() {
+  more_to_receive_ = wire_->receive(*this, kReceiveAtOnce);
+  do_timers();
+  do_items();
+  ship_all();
+}
+
+/// Waits for something to do, for `until`, or for `is_awaited`, whose cause wakes it.
+template <class IsAwaited>
+void Core::sleep(Clock::time_point until, const IsAwaited& is_awaited) {
   if (more_to_receive_ || !local_.empty() || !dirty_.empty()) return;
   waker_->prepare_to_sleep();
-  if (mailbox_->is_empty() && !stop_.load()) wire_->wait(std::min(deadlines_.next(), actions_.next()));
+  if (mailbox_->is_empty() && !is_awaited()) wire_->wait(std::min({until, deadlines_.next(), actions_.next()}));
   waker_->awake();
+}
+
+/// The I/O thread's, while another one drives: until that gives the work back, or does something else.
+void Core::stay_away() {
+  MutexLock lock(away_mutex_);
+  const auto is_over = [this] { return stop_.load() || at_.load() == At::kIoThread; };
+  for (std::uint64_t seen = drives_.load(); !lock.wait(away_changed_, Deadline::after(kAway), is_over);) {
+    const std::uint64_t now = drives_.load();
+    At between = At::kBetween;
+    if (now == seen && at_.compare_exchange_strong(between, At::kIoThread)) return;
+    seen = now;
+  }
+}
+
+bool Core::drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) {
+  assert(!on_io_thread());
+  At before = at_.load();
+  do {
+    if (before == At::kDriver) return is_over();
+  } while (!at_.compare_exchange_weak(before, At::kDriver));
+  if (before == At::kIoThread) waker_->wake();
+  const Clock::time_point until = Clock::now() + most;
+  const auto is_stopped = [&] { return stop_.load() || stop.stop_requested(); };
+  bool is_done = false;
+  {
+    const AtLoop here(*this);
+    const std::stop_callback wake(stop, [this] { waker_->wake(); });
+    for (turn(); !(is_done = is_over()) && !is_stopped() && Clock::now() < until; turn()) sleep(until, is_stopped);
+  }
+  drives_.fetch_add(1);
+  if (is_done) {
+    at_.store(At::kBetween);
+  } else {
+    const MutexLock lock(away_mutex_);
+    at_.store(At::kIoThread);
+    away_changed_.notify_all();
+  }
+  return is_done;
 }
 
 void Core::hand_over(MailItem item) {

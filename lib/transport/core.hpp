@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The protocol of an endpoint, over any Wire: peers and their states, requests in flight, deadlines, replies.
-// Thread rule: everything but the public functions of Endpoint lives on the I/O thread, which this owns. Callbacks of
-// the user are called with no lock held and with all state consistent; what they ask for is queued (local_), never done
-// inside.
+// Thread rule: everything but the public functions of Endpoint lives on the I/O thread, which this owns, or on a thread
+// in drive() instead: whoever holds loop_mutex_. Callbacks of the user are called with no lock held and with all state
+// consistent; what they ask for is queued (local_), never done inside.
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -43,6 +43,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
   Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) override;
   void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
+  bool drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;
   Clock::time_point moved(PeerId peer) override;
@@ -94,16 +95,23 @@ class Core final : public Endpoint, private Wire::Sink {
     std::uint64_t id = 0;
   };
 
+  /// The thread that does the I/O: the I/O thread; one in drive(); one that was a moment ago, and will be again.
+  enum class At : std::uint8_t { kIoThread, kDriver, kBetween };
+  class AtLoop;
+
   // core.cpp: the thread and what it does in turn.
   void run();
+  void turn();
+  void stay_away();
   void hand_over(MailItem item);
   Error late(std::span<const PeerId> peers, Clock::time_point since) const TFD_REQUIRES(cards_mutex_);
-  bool on_io_thread() const { return std::this_thread::get_id() == io_thread_.load(std::memory_order_relaxed); }
+  bool on_io_thread() const { return mailbox_->is_reader(); }
   void do_items();
   void do_item(MailItem& item);
   void do_timers();
   void ship_all();
-  void sleep();
+  template <class IsAwaited>
+  void sleep(Clock::time_point until, const IsAwaited& is_awaited);
   void shut_down();
 
   // core_liveness.cpp: heartbeats and silent peers.
@@ -202,7 +210,11 @@ class Core final : public Endpoint, private Wire::Sink {
   Clock::time_point checked_ = Clock::now();           // the links, last
 
   std::atomic<bool> stop_{false};
-  std::atomic<std::thread::id> io_thread_;
+  Mutex loop_mutex_;  // held by who does the I/O
+  std::atomic<At> at_{At::kIoThread};
+  std::atomic<std::uint64_t> drives_{0};  // that have ended
+  Mutex away_mutex_;
+  std::condition_variable away_changed_;  // at_ or stop_ has, while the I/O thread stays away
   std::thread thread_;
 };
 

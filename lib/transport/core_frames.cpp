@@ -15,11 +15,10 @@ constexpr std::uint64_t kMostPingMs = 60 * 60 * 1000;
 /// Answers over the mailbox, or directly where it already is on the I/O thread.
 class Core::Reply final : public Responder::Impl {
  public:
-  Reply(Core& core, LinkId link, std::uint64_t id)
-      : core_(core), io_thread_(std::this_thread::get_id()), mailbox_(core.mailbox_), link_(link), id_(id) {}
+  Reply(Core& core, LinkId link, std::uint64_t id) : core_(core), mailbox_(core.mailbox_), link_(link), id_(id) {}
   void reply(Result<Message> answer) override {
-    // An open mailbox means that the I/O thread and the core exist, and that no other thread has that id.
-    if (std::this_thread::get_id() == io_thread_ && !mailbox_->is_closed())
+    // An open mailbox means that the core exists.
+    if (mailbox_->is_reader() && !mailbox_->is_closed())
       core_.send_reply(link_, id_, std::move(answer), promised_);
     else
       mailbox_->push(ReplyItem{link_, id_, std::move(answer), promised_});
@@ -35,7 +34,6 @@ class Core::Reply final : public Responder::Impl {
 
  private:
   Core& core_;
-  std::thread::id io_thread_;
   std::shared_ptr<Mailbox> mailbox_;  // with the core, which may be gone by now
   LinkId link_;
   std::uint64_t id_;

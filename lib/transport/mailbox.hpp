@@ -1,10 +1,12 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue of items from other threads to an I/O thread. Thread rule: thread-safe; the lock is held for a push or a swap
-// only.
+// Queue of items from other threads to the one that does the I/O. Thread rule: thread-safe; the lock is held for a push
+// or a swap only.
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -55,6 +57,9 @@ class Mailbox {
     const MutexLock lock(mutex_);
     return items_.empty();
   }
+  /// The thread that does the I/O now; none between two.
+  void set_reader(std::thread::id reader) { reader_.store(reader, std::memory_order_relaxed); }
+  bool is_reader() const { return reader_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
   /// False if there are items left to take first.
   bool close_if_empty() {
     const MutexLock lock(mutex_);
@@ -69,6 +74,7 @@ class Mailbox {
 
  private:
   std::shared_ptr<Waker> waker_;  // also the wire's and, for inproc, other endpoints'
+  std::atomic<std::thread::id> reader_;
   mutable Mutex mutex_;
   std::vector<MailItem> items_ TFD_GUARDED_BY(mutex_);
   bool closed_ TFD_GUARDED_BY(mutex_) = false;

@@ -166,7 +166,7 @@ std::vector<std::size_t> ParameterServers::all() const {
 Result<void> ParameterServers::finish(const std::shared_ptr<Operation>& operation, const std::stop_token& stop) {
   const Activity::Waiting waiting(policy_.activity, operation);
   for (int attempt = 0;; ++attempt) {
-    TFD_TRY(operation->wait(stop, policy_.on_cut != nullptr));
+    TFD_TRY(operation->wait(stop, policy_.on_cut != nullptr, policy_.is_driven ? &endpoint_ : nullptr));
     const auto failures = operation->take_failures();
     if (failures.empty()) return {};
     const auto is_cut = [this](const Operation::Failure& failure) {  // a successor's answer doesn't count

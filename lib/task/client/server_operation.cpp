@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace tfd::task {
+namespace {
+
+constexpr Duration kDriven = std::chrono::milliseconds(20);  // an answer that takes longer may come by another thread
+
+}  // namespace
 
 void ParameterServers::Operation::start(std::vector<ServerClient>& tasks) {
   std::vector<Part*> asked;
@@ -18,14 +23,16 @@ void ParameterServers::Operation::start(std::vector<ServerClient>& tasks) {
                    [self = shared_from_this(), part](std::optional<Error> error) { self->answered(*part, error); });
 }
 
-Result<void> ParameterServers::Operation::wait(const std::stop_token& stop, bool for_all) {
-  MutexLock lock(mutex_);
-  const auto is_over = [&]() TFD_REQUIRES(mutex_) {
-    return !has(PartState::kAsked) || (!for_all && first_failure_.has_value());
+Result<void> ParameterServers::Operation::wait(const std::stop_token& stop, bool for_all, transport::Endpoint* driven) {
+  const auto is_answered = [&] {
+    const MutexLock lock(mutex_);
+    return is_over(for_all);
   };
-  done_.wait(lock, stop, is_over);
+  if (driven != nullptr && !is_answered()) driven->drive(is_answered, stop, kDriven);
+  MutexLock lock(mutex_);
+  done_.wait(lock, stop, [&]() TFD_REQUIRES(mutex_) { return is_over(for_all); });
   if (!for_all && first_failure_) return fail(*first_failure_);
-  return is_over() ? Result<void>() : fail(Code::kCancelled, "this task is stopping");
+  return is_over(for_all) ? Result<void>() : fail(Code::kCancelled, "this task is stopping");
 }
 
 std::vector<ParameterServers::Operation::Failure> ParameterServers::Operation::take_failures() {

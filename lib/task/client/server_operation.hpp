@@ -40,8 +40,9 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
   /// Asks those that haven't answered and aren't being asked.
   void start(std::vector<ServerClient>& tasks);
 
-  /// Waits for all answers, or for the first failure. Each request ends by its own deadline.
-  Result<void> wait(const std::stop_token& stop, bool for_all);
+  /// Waits for all answers, or for the first failure. Each request ends by its own deadline. `driven`: the endpoint
+  /// whose work this thread does meanwhile, or none.
+  Result<void> wait(const std::stop_token& stop, bool for_all, transport::Endpoint* driven);
 
   /// Takes the failures; start() asks those servers again.
   std::vector<Failure> take_failures();
@@ -65,6 +66,9 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
     return std::ranges::find(parts_, state, &Part::state) != parts_.end();
   }
 
+  bool is_over(bool for_all) const TFD_REQUIRES(mutex_) {
+    return !has(PartState::kAsked) || (!for_all && first_failure_.has_value());
+  }
   void answered(Part& part, std::optional<Error>& error);
   /// Takes what is to be called now, with its argument.
   std::function<void()> take_finished() TFD_REQUIRES(mutex_);

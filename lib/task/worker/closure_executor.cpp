@@ -92,7 +92,9 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
                                    .look_up = [this](const auto& rows) { return look_up(rows); }});
   variables_ = std::make_unique<ParameterServers>(
       endpoint_, load.placement,
-      ServerPolicy{.peer = {.patience = kPsPatience, .deadlines_wait_for_bytes = true}, .activity = &activity_});
+      ServerPolicy{.peer = {.patience = kPsPatience, .deadlines_wait_for_bytes = true},
+                   .activity = &activity_,
+                   .is_driven = true});
   variables_->set_epoch(load.epoch);
   own_ = std::move(own);
   own_updates_ = 0;

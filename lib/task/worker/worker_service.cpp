@@ -4,9 +4,15 @@
 #include <algorithm>
 
 namespace tfd::task {
+namespace {
+
+constexpr Duration kDriven = std::chrono::milliseconds(20);   // an idle executor leaves the I/O to the I/O thread
+constexpr Duration kUnseen = std::chrono::microseconds(100);  // that answers, and what arrives, may wait for the I/O
+
+}  // namespace
 
 WorkerService::WorkerService(transport::Endpoint& endpoint, const TaskServerOptions& options)
-    : executor_(endpoint, options, activity_), thread_([this] { execute(stop_.get_token()); }) {}
+    : endpoint_(endpoint), executor_(endpoint, options, activity_), thread_([this] { execute(stop_.get_token()); }) {}
 
 void WorkerService::stop() {
   std::deque<Job> left;
@@ -126,9 +132,20 @@ void WorkerService::fill(TaskStatus& status) const {
   activity_.fill(status);
 }
 
+bool WorkerService::wait_for_job(MutexLock& lock, const std::stop_token& stop) {
+  const bool is_working = driven_ != Clock::time_point();  // a job was done a moment ago
+  if (is_working && (jobs_.empty() || Clock::now() - driven_ >= kUnseen)) {
+    lock.unlock();
+    const bool has_job = endpoint_.drive([this] { return has_next(); }, stop, kDriven);
+    driven_ = has_job ? Clock::now() : Clock::time_point();
+    lock.lock();
+  }
+  return wake_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !jobs_.empty(); }) && !stop.stop_requested();
+}
+
 void WorkerService::execute(std::stop_token stop) {
   MutexLock lock(mutex_);
-  while (wake_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !jobs_.empty(); }) && !stop.stop_requested()) {
+  while (wait_for_job(lock, stop)) {
     if (std::exchange(has_stopped_, false)) {
       lock.unlock();
       executor_.forget_stopped();
@@ -155,6 +172,7 @@ void WorkerService::execute(std::stop_token stop) {
     else if (*reply)
       job->responder.reply(std::move(**reply));
     job.reset();  // releases its tensors before the next wait
+    if (driven_ == Clock::time_point()) driven_ = Clock::now() - kUnseen;
     lock.lock();
     running_.reset();
     has_stopped_ = std::exchange(is_abandoned_, false) || has_stopped_;

@@ -48,6 +48,8 @@ class WorkerService {
   };
 
   void execute(std::stop_token stop);
+  /// Waits for a job, doing the endpoint's I/O meanwhile. False: the service stops.
+  bool wait_for_job(MutexLock& lock, const std::stop_token& stop) TFD_REQUIRES(mutex_);
   std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
       TFD_REQUIRES(mutex_);
   /// Removes the waiting jobs of these callers, and stops their running one as far as possible.
@@ -63,8 +65,10 @@ class WorkerService {
   Result<transport::Message> finish_load(std::uint64_t epoch, Result<transport::Message> loaded);
   Result<void> check_epoch(const transport::Message& request) const;
 
+  transport::Endpoint& endpoint_;
   Activity activity_;
   ClosureExecutor executor_;
+  Clock::time_point driven_{};  // the executor's: when it did the endpoint's I/O last
 
   mutable Mutex mutex_;
   std::condition_variable_any wake_;

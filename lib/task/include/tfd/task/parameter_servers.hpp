@@ -38,6 +38,8 @@ struct ServerPolicy {
   /// Called on the caller's thread when requests to these servers (positions) failed, or they aren't the processes that
   /// wait_up() found; `attempt` counts from 0. Ok: retry. Without it the first failure ends an operation.
   std::function<Result<void>(const std::vector<std::size_t>& servers, const Error& why, int attempt)> on_cut = {};
+  /// If true, who waits for the servers does the endpoint's I/O meanwhile: Endpoint::drive() says when that is right.
+  bool is_driven = false;
   /// If true, the endpoint may be destroyed first, so peers aren't removed.
   bool leaves_peers = false;
 };

@@ -4,7 +4,7 @@
 // Requests and replies between the tasks of a cluster. An Endpoint serves requests (if it is bound) and asks other
 // endpoints (peers). It does not know what the messages mean.
 // Thread rule: an Endpoint owns one I/O thread. request(), call(), post() and Responder::reply() may be called from any
-// thread; handlers and callbacks run on the I/O thread and must not block.
+// thread; handlers and callbacks run on the I/O thread, or on one that does its work by drive(), and must not block.
 //
 //   auto endpoint = TFD_TRY(make_zmq_endpoint({.handler = serve}));
 //   PeerId ps = endpoint->add_peer("ps:0", "127.0.0.1:41234");
@@ -194,6 +194,13 @@ class Endpoint {
   /// Blocks until all are up; kDeadlineExceeded names those that aren't and why: "waited 30s for worker:1 (connection
   /// refused)". kProtocolMismatch and kPermissionDenied at once, as request(); kCancelled when `stop` is asked for.
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop = {}) = 0;
+
+  /// Has the calling thread do the I/O thread's work until `is_over()`, `stop` is asked for, or `most` has passed, and
+  /// makes one turn at least: what arrives wakes who waits for it, and not another thread first. Returns is_over(). The
+  /// I/O thread takes its work back some milliseconds after the last call, or at once if that took `most`: meanwhile
+  /// what other threads queue waits, so this is for the one thread of a task that asks and answers. If another thread
+  /// drives already, nothing is done. is_over() is called by this thread, with no lock held. Not for the I/O thread.
+  virtual bool drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) = 0;
 
   /// Pings the caller of the connection with this Caller::connection at once; calls back on the I/O thread, once, with
   /// whether it answered within the heartbeat timeout.
