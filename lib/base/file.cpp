@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "tfd/base/direct_writer.hpp"
+
 namespace tfd {
 namespace {
 
@@ -45,11 +47,6 @@ class OpenFile {
       if (written < 0) return errno;
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
-    return 0;
-  }
-  int write(std::span<const Piece> pieces) const {
-    for (const Piece& piece : pieces)
-      if (const int saved_errno = write(piece)) return saved_errno;
     return 0;
   }
   int sync() const { return ::fsync(fd_) != 0 ? errno : 0; }
@@ -88,7 +85,8 @@ int sync_names_in(const std::string& directory) {
 int write_into(const std::string& path, std::span<const Piece> pieces) {
   OpenFile file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY), {});
   if (file.get() < 0) return errno;
-  if (const int saved_errno = file.write(pieces)) return saved_errno;
+  for (const Piece& piece : pieces)
+    if (const int saved_errno = file.write(piece)) return saved_errno;
   return file.close();
 }
 
@@ -132,8 +130,11 @@ Result<void> save_file(const std::string& path, std::span<const Piece> pieces, m
   }
   const std::string target = exists ? real_path(path) : path;
   OpenFile file = TFD_TRY(make_temporary_beside(target, mode));
-  int saved_errno = file.write(pieces);
-  if (saved_errno == 0) saved_errno = file.sync();
+  DirectWriter writer(file.get());
+  int saved_errno = 0;
+  for (auto piece = pieces.begin(); piece != pieces.end() && saved_errno == 0; ++piece)
+    saved_errno = writer.write(*piece);
+  if (saved_errno == 0) saved_errno = writer.finish();
   if (saved_errno == 0) saved_errno = file.close();
   if (saved_errno == 0) saved_errno = file.rename_to(target);
   if (saved_errno == 0) saved_errno = sync_names_in(directory_of(target));

@@ -13,6 +13,7 @@
 
 #include "messages/protocol.hpp"
 #include "messages/state_messages.hpp"
+#include "tfd/base/direct_writer.hpp"
 #include "tfd/base/idle_time.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/fd.hpp"
@@ -54,6 +55,7 @@ class NewFile {
   NewFile(NewFile&& other) noexcept
       : directory_(other.directory_),
         file_(std::move(other.file_)),
+        writer_(std::move(other.writer_)),
         name_(std::exchange(other.name_, {})),
         path_(std::move(other.path_)),
         bytes_(other.bytes_) {}
@@ -63,18 +65,13 @@ class NewFile {
   }
 
   Result<void> write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return fail_errno(errno, "cannot write " + path_);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-      bytes_ += static_cast<std::uint64_t>(written);
-    }
+    if (const int saved_errno = writer_.write(bytes)) return fail_errno(saved_errno, "cannot write " + path_);
+    bytes_ += bytes.size();
     return {};
   }
   /// Its size, once it is on disk.
   Result<std::uint64_t> finish() {
-    int saved_errno = ::fsync(file_.get()) != 0 ? errno : 0;
+    int saved_errno = writer_.finish();
     if (saved_errno == 0 && ::close(file_.release()) != 0) saved_errno = errno;  // what NFS held back
     if (saved_errno != 0) return fail_errno(saved_errno, "cannot write " + path_);
     name_.clear();
@@ -83,10 +80,11 @@ class NewFile {
 
  private:
   NewFile(const process::Fd& directory, process::Fd file, std::string name, const std::string& path)
-      : directory_(directory), file_(std::move(file)), name_(std::move(name)), path_(path) {}
+      : directory_(directory), file_(std::move(file)), writer_(file_.get()), name_(std::move(name)), path_(path) {}
 
   const process::Fd& directory_;
   process::Fd file_;
+  DirectWriter writer_;
   std::string name_;  // empty: it stays
   std::string path_;
   std::uint64_t bytes_ = 0;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tfd/base/direct_writer.hpp"
 #include "tfd/base/file.hpp"
 
 #include "temporary_directory.hpp"
@@ -47,6 +48,30 @@ TEST_CASE("file: pieces are written one after another, none is an empty file") {
   CHECK(load_file(directory / "x").value() == "abc");
   REQUIRE(save_file(directory / "x", std::string_view()));
   CHECK(load_file(directory / "x").value().empty());
+}
+
+TEST_CASE("file: a large one is written past the page cache, whatever its size, its pieces' and its file system") {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  std::string content(3 * kMiB + 4097, '\0');
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 7 + i / 251);
+  for (const char* const parent : {".", "/dev/shm"}) {
+    const std::string path = fmt::format("{}/tfd-test-{}", parent, ::getpid());
+    for (const std::size_t size : {kMiB - 1, kMiB, kMiB + 1, content.size()})
+      for (const std::size_t piece : {std::size_t{1009}, 2 * kMiB + 3}) {
+        CAPTURE(size);
+        CAPTURE(piece);
+        const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        REQUIRE(file >= 0);
+        DirectWriter writer(file);
+        const auto bytes = std::as_bytes(std::span(content)).first(size);
+        for (std::size_t at = 0; at < size; at += piece)
+          REQUIRE(writer.write(bytes.subspan(at, std::min(piece, size - at))) == 0);
+        REQUIRE(writer.finish() == 0);
+        ::close(file);
+        CHECK(load_file(path).value() == content.substr(0, size));
+      }
+    fs::remove(path);
+  }
 }
 
 TEST_CASE("file: a saved file keeps a symbolic link, and writes into what is no file") {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tfd/base/direct_writer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tfd {
+namespace {
+
+constexpr std::size_t kAlignment = 4096;                   // of memory, positions and sizes: no disk wants more
+constexpr std::size_t kKept = std::size_t{1} << 20;        // bytes of a call
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // Linux moves at most 2 GiB a call
+
+}  // namespace
+
+int DirectWriter::write(std::span<const std::byte> bytes) {
+  if (is_refused_) return write_out(bytes);
+  if (!kept_) kept_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kKept)));
+  if (!kept_) {
+    is_refused_ = true;
+    return write_out(bytes);
+  }
+  while (!bytes.empty()) {
+    const std::size_t size = std::min(bytes.size(), kKept - filled_);
+    std::memcpy(kept_.get() + filled_, bytes.data(), size);
+    bytes = bytes.subspan(size);
+    filled_ += size;
+    if (filled_ < kKept) return 0;
+    filled_ = 0;
+    if (!is_direct_) is_refused_ = !set_direct(true);
+    if (const int saved_errno = write_out({kept_.get(), kKept})) return saved_errno;
+    if (is_refused_) return write_out(bytes);
+  }
+  return 0;
+}
+
+int DirectWriter::finish() {
+  if (is_direct_) set_direct(false);  // the end isn't aligned
+  if (const int saved_errno = write_out({kept_.get(), filled_})) return saved_errno;
+  filled_ = 0;
+  return ::fsync(fd_) != 0 ? errno : 0;
+}
+
+int DirectWriter::write_out(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), std::min(bytes.size(), kMostAtOnce));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EINVAL && is_direct_) {  // it takes the flag only, or a part was written
+      is_refused_ = true;
+      set_direct(false);
+      continue;
+    }
+    if (written < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+bool DirectWriter::set_direct(bool is_direct) {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0 || ::fcntl(fd_, F_SETFL, is_direct ? flags | O_DIRECT : flags & ~O_DIRECT) != 0) return false;
+  is_direct_ = is_direct;
+  return true;
+}
+
+}  // namespace tfd
