@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
 constexpr Duration kQuietWait = std::chrono::seconds(2);
-constexpr std::size_t kMostNamed = 8;                     // peers in a message
-constexpr Duration kAway = std::chrono::milliseconds(2);  // without a drive: its thread does something else for longer
+constexpr std::size_t kMostNamed = 8;  // peers in a message
+// Without a drive for so long its thread does something else; one that has come back often will come back.
+constexpr Duration kAwayAtFirst = std::chrono::milliseconds(1), kAwayAtMost = std::chrono::milliseconds(16);
 
 }  // namespace
 
@@ -101,15 +102,18 @@ void Core::sleep(Clock::time_point until, const IsAwaited& is_awaited) {
 void Core::stay_away() {
   MutexLock lock(away_mutex_);
   const auto is_over = [this] { return stop_.load() || at_.load() == At::kIoThread; };
-  for (std::uint64_t seen = drives_.load(); !lock.wait(away_changed_, Deadline::after(kAway), is_over);) {
+  Duration patience = kAwayAtFirst;
+  for (std::uint64_t seen = drives_.load(); !lock.wait(away_changed_, Deadline::after(patience), is_over);) {
     const std::uint64_t now = drives_.load();
     At between = At::kBetween;
     if (now == seen && at_.compare_exchange_strong(between, At::kIoThread)) return;
+    if (now != seen) patience = std::min(2 * patience, kAwayAtMost);
     seen = now;
   }
 }
 
-bool Core::drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) {
+// What a callback throws ends the process, as it does on the I/O thread.
+bool Core::drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) noexcept {
   assert(!on_io_thread());
   At before = at_.load();
   do {

@@ -43,7 +43,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) override;
   Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) override;
   void ping_caller(std::uint64_t connection, std::function<void(bool answers)> callback) override;
-  bool drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) override;
+  bool drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) noexcept override;
   void post(std::function<void()> action) override;
   void post_at(Clock::time_point when, std::function<void()> action) override;
   Clock::time_point moved(PeerId peer) override;

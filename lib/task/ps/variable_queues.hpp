@@ -35,7 +35,7 @@ class FailedUpdates {
 };
 
 /// Requests of up to this many bytes run on the I/O thread: a handover would take as long.
-inline constexpr std::size_t kSmallBytes = 32 * 1024;
+inline constexpr std::size_t kSmallBytes = 128 * 1024;
 
 class VariableQueues : public std::enable_shared_from_this<VariableQueues> {
  public:
