@@ -18,7 +18,7 @@ constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
 constexpr Duration kQuietWait = std::chrono::seconds(2);
 constexpr std::size_t kMostNamed = 8;  // peers in a message
-// Without a drive for so long its thread does something else; one that has come back often will come back.
+// Time without a drive after which its thread is taken to do something else; more for one that has come back often.
 constexpr Duration kAwayAtFirst = std::chrono::milliseconds(1), kAwayAtMost = std::chrono::milliseconds(16);
 
 }  // namespace
