@@ -398,6 +398,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   a.kind = strategy::find_kind(a.strategy);
   run::take_launchers_cluster(a, io.env);
   TFD_TRY(run::check_options(a));
+  TFD_TRY(run::check_launched(a, io.env));
   // A group's devices and replicas are its cluster's affair; others read their cluster once the program is known to be
   // right.
   std::optional<cluster::ClusterConfig> known;

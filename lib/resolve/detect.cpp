@@ -5,6 +5,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "mpi/mpi_env.hpp"
+#include "slurm/slurm_env.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/resolve/kubernetes.hpp"
 #include "tfd/resolve/mpi.hpp"
@@ -87,6 +89,18 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
                             "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS"})) ||
          look(look_for_pod(env, load_file)));
   return seen;
+}
+
+std::optional<LaunchedTasks> find_launched_tasks(const Environment& env) {
+  LaunchedTasks out;
+  if (find_mpi_rank_variable(env)) {
+    const auto rank = detail::read_mpi_rank(env);
+    out = {"mpi", rank ? rank->size.value_or(0) : 0};
+  } else {
+    const auto job = detail::read_slurm_job(env, {});
+    out = {"slurm", job && job->rank ? job->total : 0};
+  }
+  return out.count > 1 ? std::optional(out) : std::nullopt;
 }
 
 bool is_kind(std::string_view name) { return std::find(kKinds.begin(), kKinds.end(), name) != kKinds.end(); }

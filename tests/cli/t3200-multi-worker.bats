@@ -244,6 +244,25 @@ teardown() { run_teardown; }
   jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 2)' <<<"$output"
 }
 
+@test "multi-worker: where mpirun or srun has started several processes, and no cluster is named, the option that does is told" {
+  # A pipe into which nobody writes, as rank 0 of mpirun has, and the end of a file, as the others have.
+  mkfifo silent
+  exec 9<>silent
+  local program=("$EXAMPLES/linear/program.json" --strategy multi-worker-mirrored)
+  local mpi=(OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2)
+  local slurm=(SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NODELIST='n[1-2]' SLURM_STEP_TASKS_PER_NODE='1(x2)')
+  run -64 --separate-stderr env "${mpi[@]}" timeout 60 tfd-run "${program[@]}" <&9
+  [[ $stderr == "tfd-run: this is one of 2 processes that were started together, and nothing says of which cluster: \
+--cluster mpi trains in all of them as one; --cluster none in each by itself"* ]]
+  run -64 --separate-stderr env "${slurm[@]}" timeout 60 tfd-run "${program[@]}" </dev/null
+  [[ $stderr == *'--cluster slurm trains in all of them as one'* ]]
+  # Each by itself, if that is meant; and what a launcher has named is the cluster.
+  run -0 --separate-stderr env "${mpi[@]}" timeout 60 tfd-run "${program[@]}" --cluster none <&9
+  jq -es 'any(.[]; .event == "start" and .task == "local")' <<<"$output"
+  run -0 --separate-stderr env "${mpi[@]}" timeout 60 tfd-launch -n 1 --no-prefix -- tfd-run "${program[@]}" <&9
+  exec 9>&-
+}
+
 @test "multi-worker: the newest checkpoint that any worker sees is the one that all continue from" {
   # Each has a directory of its own, as on hosts that share none.
   local i args=("$EXAMPLES/digits/program.json" "${SEEDED[@]}" --replicas 4 --set train.checkpoint.dir=ck)

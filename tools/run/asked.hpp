@@ -71,6 +71,9 @@ std::vector<cli::Option> options(Asked& asked);
 void take_launchers_cluster(Asked& asked, const Environment& env);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
+/// Workers that mpirun or srun has started, but whose command line names no cluster, would each train by themselves, or
+/// wait for a spec on stdin. kUsage: the option that makes one training of them.
+Result<void> check_launched(const Asked& asked, const Environment& env);
 /// How many workers a group may have.
 struct WorkerBounds {
   int least = 0;  // 0: not said

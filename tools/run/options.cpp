@@ -16,6 +16,7 @@
 #include "tfd/launch/members.hpp"
 #include "tfd/launch/port_owner.hpp"
 #include "tfd/launch/processors.hpp"
+#include "tfd/resolve/detect.hpp"
 #include "tfd/strategy/run_options.hpp"
 
 namespace tfd::run {
@@ -297,6 +298,18 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
     if (file) file->note_step(step + 1);
   };
   return {};
+}
+
+Result<void> check_launched(const Asked& a, const Environment& env) {
+  if (a.kind != &strategy::kMultiWorkerMirroredKind || a.names_cluster() || a.common.cluster == "none" ||
+      env.has("TF_CONFIG"))
+    return {};
+  const auto tasks = resolve::find_launched_tasks(env);
+  if (!tasks) return {};
+  return fail(Code::kUsage,
+              "this is one of {} processes that were started together, and nothing says of which cluster: --cluster {} "
+              "trains in all of them as one; --cluster none in each by itself",
+              tasks->count, tasks->kind);
 }
 
 Result<void> check_options(const Asked& a) {

@@ -51,6 +51,31 @@ TEST_CASE("auto: ranks that Slurm itself started with PMI are Slurm's") {
   CHECK(found(by_srun) == "mpi: PMI_RANK is set");
 }
 
+TEST_CASE("detect: the processes that mpirun or srun has started together") {
+  const auto launched = [](Values values) {
+    const auto tasks = find_launched_tasks(Environment(std::move(values)));
+    return tasks ? fmt::format("{} {}", tasks->kind, tasks->count) : "none";
+  };
+  CHECK(launched({}) == "none");
+  CHECK(launched({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}) == "mpi 2");
+  CHECK(launched({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALRANKID", "0"}}) == "mpi 3");
+  CHECK(launched({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}) == "none");
+  CHECK(launched({{"PMI_RANK", "x"}, {"PMI_SIZE", "2"}}) == "none");
+  CHECK(launched({{"PMIX_RANK", "0"}}) == "none");  // doesn't say of how many
+  Values task{{"SLURM_STEP_ID", "0"},
+              {"SLURM_STEP_NODELIST", "n[1-2]"},
+              {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"},
+              {"SLURM_PROCID", "3"}};
+  CHECK(launched(task) == "slurm 4");
+  Values by_pmi = task;
+  by_pmi["PMI_RANK"] = "3";
+  by_pmi["PMI_SIZE"] = "4";
+  CHECK(launched(by_pmi) == "slurm 4");
+  // A batch script has a rank, but belongs to no step.
+  CHECK(launched({{"SLURM_JOB_NODELIST", "n[1-2]"}, {"SLURM_TASKS_PER_NODE", "2(x2)"}, {"SLURM_PROCID", "0"}}) ==
+        "none");
+}
+
 TEST_CASE("auto: nothing found names everything looked for") {
   ResolverEnvironment around;
   around.load_file = no_files();

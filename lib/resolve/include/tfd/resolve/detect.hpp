@@ -27,6 +27,14 @@ bool is_kind(std::string_view name);
 /// The kind that was found. What was seen goes to the log at -v. kNotFound where nothing is here: names what was looked
 /// for.
 Result<std::string> choose_kind(const ResolverEnvironment& environment);
+/// Processes that mpirun, mpiexec or srun has started together, and the kind that says of which cluster they are.
+struct LaunchedTasks {
+  std::string kind;
+  int count = 0;
+};
+/// Those of which this process is one; nullopt where it was started by none of these, or alone, or where their
+/// variables can't be read.
+std::optional<LaunchedTasks> find_launched_tasks(const Environment& env);
 /// What a kind can be told without options of its own.
 struct KindOptions {
   std::optional<cluster::TaskId> task = {};
