@@ -11,9 +11,16 @@
 
 namespace tfd::launch {
 
+bool is_one_cause(const std::string& one, const std::string& other) {
+  const std::string &shorter = one.size() < other.size() ? one : other,
+                    &longer = one.size() < other.size() ? other : one;
+  if (shorter.empty()) return false;
+  return longer == shorter || longer.ends_with(": " + shorter);
+}
+
 void FailuresTogether::add(const process::ExitStatus& status, const std::string& cause) {
   if (status.code == number_of(ExitCode::kUnavailable) || Restarts::is_preemption(status)) return;
-  if (std::ranges::find(causes_, cause) != causes_.end()) return;
+  if (std::ranges::any_of(causes_, [&](const std::string& one) { return is_one_cause(one, cause); })) return;
   if (!cause.empty()) causes_.push_back(cause);
   ++count_;
 }

@@ -277,7 +277,8 @@ void TaskGroup::conclude() {
     if (!std::exchange(idle_, true)) options_.on_idle(generation_);
     return;
   }
-  if (cause_ && earliest_ && earliest_->task != cause_->task && !earliest_->message.empty())
+  if (cause_ && earliest_ && earliest_->task != cause_->task && !earliest_->message.empty() &&
+      !is_one_cause(earliest_->message, cause_->message))
     say_(fmt::format("{} failed before that: {}", earliest_->task->name, earliest_->message));
   earliest_.reset();  // it is said once
   if (restart_at_) {

@@ -396,7 +396,8 @@ void Agreement::check_end(Clock::time_point now) {
   if (cause_ && !cause_->task.empty() && launchers_.contains(cause_at_)) {
     // Clocks of two hosts aren't compared.
     const auto& earliest = launchers_.at(cause_at_).earliest;
-    if (earliest && earliest->task != cause_->task && !earliest->cause.empty())
+    if (earliest && earliest->task != cause_->task && !earliest->cause.empty() &&
+        !launch::is_one_cause(earliest->cause, cause_->cause))
       send_all({.kind = Command::Kind::kSay,
                 .line = fmt::format("{} failed before that: {}", earliest->task, earliest->cause)});
   }

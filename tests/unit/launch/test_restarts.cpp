@@ -81,6 +81,7 @@ TEST_CASE(
   CHECK(failures.count() == 2);
   failures.add({70, 0}, "a difference");
   failures.add({70, 0}, "a difference");
+  failures.add({70, 0}, "worker:1: a difference");  // the same, as others are told it
   CHECK(failures.count() == 3);
   failures.add({69, 0}, "worker:1 is lost");
   failures.add({75, 0}, "");

@@ -338,6 +338,21 @@ TEST_CASE("agreement: the task that failed before the cause is named if it is of
       "by 0; 1 end 3 by 0");
 }
 
+TEST_CASE("agreement: a task that failed before the cause, and states the same, isn't named") {
+  Agreement agreement = two();
+  Report cause = failed("worker:1", 65), earlier = failed("worker:2", 65);
+  cause.time = 20;
+  cause.cause = "no such shard";
+  earlier.time = 17;
+  earlier.cause = "worker:1: no such shard";
+  agreement.report(1, cause, kStart);
+  said(agreement);
+  agreement.report(1, earlier, kStart);
+  agreement.report(0, idle(), kStart);
+  agreement.report(1, idle(), kStart);
+  CHECK(said(agreement) == "0 end 65 by 0; 1 end 65 by 0");
+}
+
 namespace {
 
 /// Two hosts, with one and two tasks, that are one group.
