@@ -48,7 +48,7 @@ Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted) {
 
 /// Streams to the members of this host, by rank among all; `names`: Unix sockets, which carry the memory's descriptors.
 Result<Streams> shared_streams(const Members& members, Listener& local, const std::vector<std::string>& names,
-                               Deadline deadline) {
+                               Deadline deadline, const FindLost& find_lost) {
   Members near = members;
   near.all.clear();
   std::vector<std::size_t> ranks;
@@ -59,7 +59,7 @@ Result<Streams> shared_streams(const Members& members, Listener& local, const st
     near.all.push_back({one.name, one.host, names[rank]});
     ranks.push_back(rank);
   }
-  auto met = TFD_TRY(meet(near, &local, deadline));
+  auto met = TFD_TRY(meet(near, &local, deadline, find_lost));
   Streams out(members.all.size());
   for (std::size_t i = 0; i < met.size(); ++i)
     if (met[i].asked) out[ranks[i]] = TFD_TRY(make_shared_stream(std::move(met[i].socket)));
@@ -75,11 +75,11 @@ bool have_neighbours(const Members& members) {
 }
 
 /// Has members of one host go over to memory.
-Result<void> use_memory(StreamCommunicator& all, Deadline deadline) {
+Result<void> use_memory(StreamCommunicator& all, Deadline deadline, const FindLost& find_lost) {
   const auto step = static_cast<std::int64_t>(all.generation());
   const auto local = TFD_TRY(listen_on_host());
   const auto names = TFD_TRY(all.all_gather("shared memory", step, local->address(), deadline, 256));
-  auto near = TFD_TRY(shared_streams(all.members(), *local, names, deadline));
+  auto near = TFD_TRY(shared_streams(all.members(), *local, names, deadline, find_lost));
   TFD_TRY(all.barrier("shared memory is there", step, deadline));
   all.move_into_memory(std::move(near));
   return all.barrier("shared memory is used", step, deadline);
@@ -123,7 +123,7 @@ void Communicator::on_stall(Duration after, Duration again, std::function<void(c
 }
 
 Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
-                                              Deadline deadline) {
+                                              Deadline deadline, const FindLost& find_lost) {
   TFD_TRY(check_members(members, listener));
   const bool is_one_host =
       std::ranges::all_of(members.all, [&](const Member& member) { return member.host == members.all.front().host; });
@@ -131,10 +131,10 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
     return fail(Code::kInvalidArgument, "collectives by MPI need its plug-in");
   if (engine.kind == EngineKind::kShm && !is_one_host)
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
-  auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline)), members.is_encrypted));
+  auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline, find_lost)), members.is_encrypted));
   auto out = TFD_TRY(StreamCommunicator::make(members, std::move(network)));
   TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
-  if (engine.kind != EngineKind::kTcp && have_neighbours(members)) TFD_TRY(use_memory(*out, deadline));
+  if (engine.kind != EngineKind::kTcp && have_neighbours(members)) TFD_TRY(use_memory(*out, deadline, find_lost));
   if (engine.kind == EngineKind::kMpi && out->size() > 1) TFD_TRY(use_mpi(*out, *engine.mpi, deadline));
   return std::unique_ptr<Communicator>(std::move(out));
 }

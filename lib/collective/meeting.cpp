@@ -17,8 +17,9 @@ namespace tfd::collective {
 namespace {
 
 constexpr Duration kFirstPause = std::chrono::milliseconds(5), kLongestPause = std::chrono::milliseconds(200);
-constexpr Duration kPatience = std::chrono::seconds(10);  // with a connection whose handshake doesn't go on
-constexpr std::size_t kMostStrangers = 64;                // that are connected at a time, besides the members
+constexpr Duration kPatience = std::chrono::seconds(10);       // with a connection whose handshake doesn't go on
+constexpr Duration kLossLook = std::chrono::milliseconds(50);  // whether a member is known to be lost
+constexpr std::size_t kMostStrangers = 64;                     // that are connected at a time, besides the members
 
 std::string error_text(int error) {
   std::string text = std::strerror(error);
@@ -66,9 +67,10 @@ struct Attempt {
 
 class Meeting {
  public:
-  Meeting(const Members& members, SocketListener* listener)
+  Meeting(const Members& members, SocketListener* listener, const FindLost& find_lost)
       : members_(members),
         listener_(listener),
+        find_lost_(find_lost),
         met_(members.all.size()),
         calls_(static_cast<std::size_t>(members.rank)) {}
 
@@ -79,6 +81,7 @@ class Meeting {
       TFD_TRY(move_calls());
       move_visitors();
       if (is_complete()) return std::move(met_);
+      if (auto lost = find_lost_ ? find_lost_() : std::nullopt) return fail(*std::move(lost));
       if (deadline.expired()) return fail(missing(Clock::now() - began));
       wait(deadline);
     }
@@ -176,7 +179,7 @@ class Meeting {
   }
 
   void wait(Deadline deadline) {
-    Deadline until = deadline;
+    Deadline until = find_lost_ ? deadline.earlier_of(Deadline::after(kLossLook)) : deadline;
     std::vector<pollfd> items;
     const auto watch = [&](const Attempt& attempt) {
       const bool writes = !attempt.stands || !attempt.out.empty();
@@ -216,6 +219,7 @@ class Meeting {
 
   const Members& members_;
   SocketListener* const listener_;  // the caller's; null without members of higher rank
+  const FindLost& find_lost_;
   std::vector<Met> met_;
   std::vector<OwnCall> calls_;   // by rank
   std::list<Attempt> visitors_;  // who has connected to us; the oldest first
@@ -224,8 +228,9 @@ class Meeting {
 
 }  // namespace
 
-Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline) {
-  return Meeting(members, static_cast<SocketListener*>(listener)).hold(deadline);
+Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline,
+                              const FindLost& find_lost) {
+  return Meeting(members, static_cast<SocketListener*>(listener), find_lost).hold(deadline);
 }
 
 }  // namespace tfd::collective

@@ -233,7 +233,8 @@ class GroupImpl final : public Group {
                                .secret = met.secret,
                                .is_encrypted = options_.has_key},
                               listener_.get(), options_.engine,
-                              is_elastic() ? deadline.earlier_of(Deadline::after(options_.silence)) : deadline);
+                              is_elastic() ? deadline.earlier_of(Deadline::after(options_.silence)) : deadline,
+                              [this] { return find_lost(); });
       if (!communicator) {
         const Code code = communicator.error().code;
         const bool is_lost = code == Code::kDeadlineExceeded || code == Code::kUnavailable;
@@ -260,7 +261,7 @@ class GroupImpl final : public Group {
     const auto all_seen = convener_.wait(Deadline::after(options_.silence), [&] {
       unseen.clear();
       const MutexLock lock(mutex_);
-      if (lost_) return unseen;
+      if (gone_) return unseen;  // the communicator sees the end of a process
       for (const std::string& name : convener_.members())
         if (name != own_name() && !convener_.is_up(name)) unseen.push_back(name);
       return unseen;

@@ -245,6 +245,32 @@ TEST_CASE("a member that leaves is named to those that need it, and disturbs nob
   });
 }
 
+TEST_CASE("communicator: a member that is lost while the others connect isn't waited for") {
+  Group group(3);
+  group.listeners[1].reset();  // its process has ended
+  std::atomic<bool> is_known = false;
+  const FindLost find_lost = [&]() -> std::optional<Error> {
+    if (!is_known) return std::nullopt;
+    return Error{Code::kUnavailable, "worker:1 is lost", "worker:1"};
+  };
+  std::vector<Result<std::unique_ptr<Communicator>>> ends(3);
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 2})
+    threads.emplace_back([&, rank] {
+      ends[static_cast<std::size_t>(rank)] =
+          connect(group.of(rank), group.listeners[static_cast<std::size_t>(rank)].get(), EngineKind::kTcp,
+                  Deadline::after(std::chrono::minutes(10)), find_lost);
+    });
+  is_known = true;
+  for (std::thread& thread : threads) thread.join();
+  for (const int rank : {0, 2}) {
+    const auto& end = ends[static_cast<std::size_t>(rank)];
+    REQUIRE_FALSE(end);
+    CHECK(end.error().code == Code::kUnavailable);
+    CHECK(end.error().message == "worker:1 is lost");
+  }
+}
+
 TEST_CASE("connecting names those that don't come") {
   Group group(3);
   const auto alone = group.connect(1, EngineKind::kTcp, Deadline::after(milliseconds(60)));

@@ -190,9 +190,14 @@ class Communicator {
   Stall stall_;
 };
 
+/// What is known elsewhere of a member that is lost; nullopt: all are there. Asked again and again while members
+/// connect.
+using FindLost = std::function<std::optional<Error>()>;
+
 /// Connects the members. kDeadlineExceeded names those that didn't come, kPermissionDenied one that doesn't know the
-/// secret; kFailedPrecondition: MPI's processes aren't the members. A group of one needs no listener (null).
+/// secret; kFailedPrecondition: MPI's processes aren't the members. A group of one needs no listener (null). One that
+/// `find_lost` names isn't waited for: its error is the result.
 Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
-                                              Deadline deadline);
+                                              Deadline deadline, const FindLost& find_lost = {});
 
 }  // namespace tfd::collective
