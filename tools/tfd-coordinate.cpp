@@ -311,6 +311,6 @@ int TFD_MAIN(tfd_coordinate)(int argc, char** argv) {
        .group = "training",
        .environment = {key_variable()},
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); },
-       .elsewhere = training::options_elsewhere()},
+       .elsewhere = training::options_elsewhere("devices are the workers': tfd-serve --devices gpu:N")},
       argc, argv);
 }

@@ -47,9 +47,11 @@ Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   const std::filesystem::path to = a.directory.empty() ? a.name : a.directory;
   const std::string begin = TFD_TRY(example::copy(folder, a.name, to)).string();
   TFD_TRY(io.out.write(begin + "\n"));
-  if (begin.ends_with(".json"))
-    (void)io.err.write(
-        fmt::format("hint: {} says what to try; first of all: tfd-run {}\n", (to / "README.md").string(), begin));
+  if (begin.ends_with(".json")) {
+    const std::string first = example::first_command(begin);
+    (void)io.err.write(fmt::format("hint: {} says what to try{}{}\n", (to / "README.md").string(),
+                                   first.empty() ? "" : "; first of all: ", first));
+  }
   return cli::ExitCode::kDone;
 }
 

@@ -86,7 +86,7 @@ Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patie
   for (bool first = true;; first = false) {
     const Deadline deadline = Deadline::after(a.interval);
     const Reports reports = tasks.ask(patience);
-    if (is_table && io.out.is_terminal())
+    if (is_table && cli::can_rewrite(io.out, io.env))
       TFD_TRY(io.out.write("\033[H\033[2J"));
     else if (is_table && !first)
       TFD_TRY(io.out.write("\n"));

@@ -252,6 +252,8 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
   std::string name = names.front();
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  for (const std::string_view framework : {"keras", "jax", "flax", "pytorch", "torch"})
+    if (name == framework) name = "export";
   const auto guide = std::ranges::find(kGuides, name, &Guide::name);
   const bool is_guide = guide != kGuides.end();
   if (is_guide) name = guide->page;

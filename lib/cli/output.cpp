@@ -100,10 +100,14 @@ void Output::end_status() {
   if (status_) status_->end();
 }
 
+bool can_rewrite(const Output& out, const Environment& env) {
+  const std::string kind = env.get("TERM");
+  return out.is_terminal() && !kind.empty() && kind != "dumb";
+}
+
 bool share_status_line(Io& io) {
   if (io.err.status_) return true;
-  const std::string kind = io.env.get("TERM");
-  if (!io.err.is_terminal() || kind.empty() || kind == "dumb") return false;
+  if (!can_rewrite(io.err, io.env)) return false;
   io.err.status_ = std::make_shared<StatusLine>(io.err.fd());
   if (is_same_terminal(io.out, io.err)) io.out.status_ = io.err.status_;
   return true;

@@ -15,6 +15,8 @@ DESTDIR=$stage/root meson install -C "$build" --no-rebuild --quiet --tags runtim
 rm -rf "$tree" && mv "$stage/root$prefix" "$tree"
 rm -rf "$tree/share/tfd/examples"  # what lies in their folders, checkpoints too: only what git knows is released
 git -C "$source" ls-files -z examples | tar -C "$source" --null -T - -cf - | tar -C "$tree/share/tfd" -xf -
+mkdir "$tree/share/tfd/examples/plugin/tfd"  # the one example that needs a header
+cp "$source/lib/function/include/tfd/function.h" "$tree/share/tfd/examples/plugin/tfd"
 plugin=$(python3 "$source/subprojects/pjrt/unpack.py" "$source/scripts/pjrt-requirements.txt" | sed -n 2p)
 mkdir -p "$tree/lib/tfd" "$tree/share/doc/tfd"
 cp "$plugin" "$tree/lib/tfd/pjrt-cpu.so" && chmod 644 "$tree/lib/tfd/pjrt-cpu.so"

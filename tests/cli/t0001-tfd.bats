@@ -119,6 +119,7 @@ fake() {  # NAME BODY
     [ "$(wc -l <"$page")" -gt 15 ] || { echo "$guide: $(cat "$page")"; return 1; }
     run ! grep -q $'[\b\e]' "$page"
   done
+  PATH=$BIN "$tfd" help keras | cmp - "$TFD_BUILD/man/tfd-export.txt"
   PATH=$BIN "$tfd" help slurm | grep -q '^sbatch train.sbatch'
   PATH=$BIN "$tfd" help program | LC_ALL=C.UTF-8 grep -q '^       tfd-program - what a training program consists of'
   fake man 'echo "This system has been minimized: no pages"'

@@ -40,6 +40,24 @@ teardown() { run_teardown; }
   [[ $stderr == "hint: there/first/README.md says what to try; first of all: tfd-run there/first/program.json" ]]
 }
 
+@test "example: the page names the copy's files, and the hint is a command that works" {
+  local name first
+  for name in matmul counter digits plugin; do
+    run -0 --separate-stderr tfd-example "$name" "my/$name"
+    first=${stderr#*first of all: }
+    case $name in
+      digits) [ "$first" = "tfd-run my/digits/program.json" ] ;;
+      plugin) [ "$stderr" = "hint: my/plugin/README.md says what to try" ] ;;
+      *)
+        grep -qxF -- "$first" "my/$name/README.md"
+        timeout 120 bash -o pipefail -c "$first" </dev/null >printed 2>talk || { cat talk; return 1; }
+        ;;
+    esac
+    run ! grep -q "examples/$name/" "my/$name/README.md"
+  done
+  [ -s printed ]
+}
+
 @test "example: what isn't there, or is in the way, is said" {
   run -65 tfd-example digit
   [ "$output" = "tfd-example: no example 'digit', did you mean 'digits'?" ]

@@ -62,6 +62,7 @@ says() { # CODE MESSAGE COMMAND…
   says 71 "--trace: cannot write none/x: no such file or directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --trace none/x
   says 71 "--logdir: cannot make /dev/null/x: not a directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --logdir /dev/null/x
   says 71 "--trace: cannot write /dev/null/x: not a directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --trace /dev/null/x
+  says 71 "--events: cannot open /dev/null/x: not a directory" tfd-run "$EXAMPLES/linear/program.json" --set train.steps=3 --events /dev/null/x
 }
 
 @test "status: --watch takes no value, and says what does" {
@@ -93,6 +94,8 @@ says() { # CODE MESSAGE COMMAND…
   option tfd-run --master-addr=x 'tfd-launch --rendezvous HOST:PORT has'
   option tfd-run --rdzv-backend=c10d 'tfd-launch --rendezvous HOST:PORT has'
   option tfd-coordinate --evaluate 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once'
+  option tfd-run --gpus=2 'devices are chosen by --devices, as in --devices gpu:N'
+  option tfd-coordinate --gpus=2 "devices are the workers': tfd-serve --devices gpu:N"
   says 64 "no option '--gpus': devices are the command's: -- tfd-run program.json --devices gpu:N" tfd-launch --gpus 2 -- true
   says 64 "no option '--steps': options of a training follow its program: -- tfd-run program.json --set train.steps=N" tfd-launch --steps 2 -- true
   says 64 "no option '--np': -n N starts N tasks on each host" tfd-launch --np 2 -- true

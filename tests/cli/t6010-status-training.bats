@@ -45,6 +45,12 @@ wait_until() {
   [[ $output == *ADDRESS* ]]
   run -0 env TFD_COLUMNS=40 "$TERMINAL" xterm timeout 30 tfd-status --cluster spec.json
   [[ $output == *"worker:1  up"* ]]
+  for kind in dumb -; do  # no escape sequences, but one table after the other
+    TFD_RAW=1 run env "$TERMINAL" "$kind" timeout -s INT 2 tfd-status --cluster spec.json --watch --interval 200ms
+    [[ $output == *"worker:0  up"*"worker:0  up"* && $output != *$'\e'* ]]
+  done
+  TFD_RAW=1 run env "$TERMINAL" xterm timeout -s INT 2 tfd-status --cluster spec.json --watch --interval 200ms
+  [[ $output == *$'\e[H\e[2J'* ]]
   kill -KILL "$COORDINATOR"
   coordinator_ends 137
   wait_until is_old # the servers say what they were told, and since when that is

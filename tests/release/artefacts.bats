@@ -37,6 +37,7 @@ trains='set -eu
   [ "$(find bin -type l | wc -l)" -ge 8 ]
   [ -s share/man/man1/tfd-run.1 ]
   [ -s share/tfd/examples/digits/program.json ]
+  (cd share/tfd/examples/plugin && cc -std=c11 -fsyntax-only -I . scale.c)
   [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
   jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$DIST"/tfd-*.cdx.json
 }

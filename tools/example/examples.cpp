@@ -38,6 +38,15 @@ Result<void> bring_along(const fs::path& from, const fs::path& to) {
   return save_file(program.string(), text);
 }
 
+/// Has the page of a copy name its files as they are named where the copy was made: "examples/digits/" is "TO/".
+Result<void> name_as_copied(const fs::path& page, const std::string& example, const fs::path& to) {
+  const std::string there = "examples/" + example + "/", here = to.string() + (to.has_filename() ? "/" : "");
+  std::string text = TFD_TRY(load_file(page.string()));
+  for (std::size_t at = 0; (at = text.find(there, at)) != std::string::npos; at += here.size())
+    text.replace(at, there.size(), here);
+  return save_file(page.string(), text);
+}
+
 }  // namespace
 
 Result<fs::path> find_folder() {
@@ -76,9 +85,20 @@ Result<fs::path> copy(const fs::path& folder, const std::string& name, const fs:
   for (fs::recursive_directory_iterator entry(to, error), end; !error && entry != end; entry.increment(error))
     fs::permissions(entry->path(), fs::perms::owner_write, fs::perm_options::add, error);
   fs::permissions(to, fs::perms::owner_write, fs::perm_options::add, error);
+  TFD_TRY(name_as_copied(to / "README.md", name, to));
   if (!fs::exists(to / "program.json")) return to / "README.md";
   TFD_TRY(bring_along(folder / name, to));
   return to / "program.json";
+}
+
+std::string first_command(const fs::path& program) {
+  const std::string page = load_file((program.parent_path() / "README.md").string()).value_or("");
+  const std::size_t fence = page.find("\n```\n");
+  if (fence == std::string::npos) return "";
+  const std::size_t begin = fence + 5, end = page.find('\n', begin);
+  const std::string line = page.substr(begin, end - begin);
+  if (line.ends_with(program.string())) return "tfd-run " + program.string();  // no option is needed: the shortest way
+  return line.find(program.string()) == std::string::npos ? "" : line;
 }
 
 }  // namespace tfd::example

@@ -39,7 +39,7 @@ std::string peek(int fd) {
 
 }  // namespace
 
-std::vector<cli::Elsewhere> options_elsewhere() {
+std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
   const std::string steps = "steps are the program's: --set train.steps=N";
   const std::string epochs = "epochs are the program's: --set train.epochs=N";
   const std::string rate = "the rate is the program's optimizer's, as in --set optimizer.adam.learning_rate=X";
@@ -47,7 +47,6 @@ std::vector<cli::Elsewhere> options_elsewhere() {
   const std::string resume = "it goes on from train.checkpoint.dir by itself; --start-over begins anew";
   const std::string seed =
       "seeds are the program's: --set seed=N, and --set datasets.NAME[I].shuffle.seed=N of a shuffle";
-  const std::string devices = "devices are chosen by --devices, as in --devices gpu:N";
   const std::string processes = "tfd-launch -n N -- starts N processes of this host";
   const std::string hosts = "tfd-launch --nnodes starts tasks on several hosts";
   const std::string meeting = "tfd-launch --rendezvous HOST:PORT has the launchers of several hosts meet";

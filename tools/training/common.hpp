@@ -16,7 +16,7 @@
 namespace tfd::training {
 
 /// Options of like tools', and where these are here.
-std::vector<cli::Elsewhere> options_elsewhere();
+std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices);
 
 /// Says that a cluster's spec waits in the pipe that stdin is, where this run uses none; takes nothing from it. False:
 /// none does by now.

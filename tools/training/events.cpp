@@ -22,7 +22,7 @@ Result<std::shared_ptr<Events>> Events::open(const std::string& format, const st
   out->file_ = process::Fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!out->file_) {
     Error error = fail_errno(errno, "--events: cannot open " + file).value();
-    if (error.code == Code::kNotFound) error.code = Code::kSystem;  // it is to be made
+    error.code = Code::kSystem;  // as of --trace and --logdir
     return fail(std::move(error));
   }
   return out;

@@ -77,8 +77,11 @@ struct Io {
   std::vector<std::string> command;  // words after "--" (or from the first positional on)
 };
 
+/// Whether this is a terminal that can rewrite what it shows: its TERM is neither unset nor "dumb".
+bool can_rewrite(const Output& out, const Environment& env);
+
 /// Gives stderr a status line, and stdout the same one where both are the same terminal. False where stderr is no
-/// terminal that can rewrite a line (TERM unset or "dumb"). May be called again.
+/// terminal that can rewrite a line. May be called again.
 bool share_status_line(Io& io);
 
 /// Variable that an option fills in. A bool option takes no value ("--no-x" if `negatable`); vectors may be repeated.
