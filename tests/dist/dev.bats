@@ -119,3 +119,10 @@ dev() { run --separate-stderr timeout 60 "$SOURCE/dev" "$@"; }
   done
   no_faults
 }
+
+@test "dev: help names each of its commands" {
+  local command
+  for command in $(sed -n '/^case \$command in/,$ s/^  \([a-z]*\)) *.*/\1/p' "$TFD_SOURCE/dev"); do
+    "$TFD_SOURCE/dev" help | grep -qE "^  ([a-z]+, )*$command\b" || { echo "$command isn't there"; return 1; }
+  done
+}
