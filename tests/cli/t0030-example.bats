@@ -56,6 +56,9 @@ teardown() { run_teardown; }
     run ! grep -q "examples/$name/" "my/$name/README.md"
   done
   [ -s printed ]
+  run -0 --separate-stderr tfd-example linear 'a place/lin'
+  [[ $stderr == *"first of all: tfd-run 'a place/lin'/program.json" ]]
+  grep -q "tfd-coordinate 'a place/lin'/program.json$" 'a place/lin/README.md'
 }
 
 @test "example: what isn't there, or is in the way, is said" {

@@ -57,9 +57,9 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   grep -qx 'worker:0: tfd-run: --set train.steps=N, or train.epochs, trains further; --start-over begins anew' <<<"$output"
   [ "$(grep -c 'next: ' <<<"$output")" = 1 ]
   # Where there is no evaluation, it is a look at what was trained.
-  run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-run "$EXAMPLES/linear/program.json" --set train.steps=5 --set train.checkpoint.dir=linear
-  grep -x 'tfd-run: next: tfd-checkpoint show linear/step-00000005.safetensors' <<<"$output"
-  tfd-checkpoint show linear/step-00000005.safetensors
+  run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-run "$EXAMPLES/linear/program.json" --set train.steps=5 --set 'train.checkpoint.dir=a line'
+  grep -x "tfd-run: next: tfd-checkpoint show 'a line/step-00000005.safetensors'" <<<"$output"
+  tfd-checkpoint show 'a line/step-00000005.safetensors'
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --format text </dev/null
   [[ $output == *'nothing is left to do; evaluation: accuracy '* ]]
   [[ $stderr != *'next: '* && $stderr != *'--start-over'* ]] # nobody is at a terminal

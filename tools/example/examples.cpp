@@ -5,6 +5,7 @@
 
 #include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::example {
@@ -38,9 +39,12 @@ Result<void> bring_along(const fs::path& from, const fs::path& to) {
   return save_file(program.string(), text);
 }
 
-/// Has the page of a copy name its files as they are named where the copy was made: "examples/digits/" is "TO/".
-Result<void> name_as_copied(const fs::path& page, const std::string& example, const fs::path& to) {
-  const std::string there = "examples/" + example + "/", here = to.string() + (to.has_filename() ? "/" : "");
+/// "DIR/" as it is typed in a shell, before a name.
+std::string folder_word(const fs::path& folder) { return shell_word(folder.string()) + "/"; }
+
+/// Has the page of a copy name its files as they are named where the copy was made: "examples/digits/" is "DIR/".
+Result<void> name_as_copied(const fs::path& page, const std::string& example) {
+  const std::string there = "examples/" + example + "/", here = folder_word(page.parent_path());
   std::string text = TFD_TRY(load_file(page.string()));
   for (std::size_t at = 0; (at = text.find(there, at)) != std::string::npos; at += here.size())
     text.replace(at, there.size(), here);
@@ -85,7 +89,7 @@ Result<fs::path> copy(const fs::path& folder, const std::string& name, const fs:
   for (fs::recursive_directory_iterator entry(to, error), end; !error && entry != end; entry.increment(error))
     fs::permissions(entry->path(), fs::perms::owner_write, fs::perm_options::add, error);
   fs::permissions(to, fs::perms::owner_write, fs::perm_options::add, error);
-  TFD_TRY(name_as_copied(to / "README.md", name, to));
+  TFD_TRY(name_as_copied(to / "README.md", name));
   if (!fs::exists(to / "program.json")) return to / "README.md";
   TFD_TRY(bring_along(folder / name, to));
   return to / "program.json";
@@ -97,8 +101,9 @@ std::string first_command(const fs::path& program) {
   if (fence == std::string::npos) return "";
   const std::size_t begin = fence + 5, end = page.find('\n', begin);
   const std::string line = page.substr(begin, end - begin);
-  if (line.ends_with(program.string())) return "tfd-run " + program.string();  // no option is needed: the shortest way
-  return line.find(program.string()) == std::string::npos ? "" : line;
+  const std::string word = folder_word(program.parent_path()) + program.filename().string();
+  if (line.ends_with(word)) return "tfd-run " + word;  // no option is needed: the shortest way
+  return line.find(word) == std::string::npos ? "" : line;
 }
 
 }  // namespace tfd::example

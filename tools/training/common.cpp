@@ -15,6 +15,7 @@
 #include "key_option.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/rate.hpp"
+#include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/fd.hpp"
@@ -322,7 +323,8 @@ Result<void> connect_logdir(train::TrainOptions& train, const Common& common, co
 }
 
 std::string next_command(const Common& common, const program::TrainDef& train) {
-  return train.evaluate ? fmt::format("tfd-run {} --evaluate --checkpoint", common.program) : "tfd-checkpoint show";
+  return train.evaluate ? fmt::format("tfd-run {} --evaluate --checkpoint", shell_word(common.program))
+                        : "tfd-checkpoint show";
 }
 
 namespace {
@@ -336,7 +338,7 @@ void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io&
   if (summary.checkpoint.empty())
     say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
   else
-    say(io, ending.tool, fmt::format("next: {} {}", ending.next, summary.checkpoint));
+    say(io, ending.tool, fmt::format("next: {} {}", ending.next, shell_word(summary.checkpoint)));
 }
 
 }  // namespace
