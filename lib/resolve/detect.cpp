@@ -98,7 +98,7 @@ std::optional<LaunchedTasks> find_launched_tasks(const Environment& env) {
     out = {"mpi", rank ? rank->size.value_or(0) : 0};
   } else {
     const auto job = detail::read_slurm_job(env, {});
-    out = {"slurm", job && job->rank ? job->total : 0};
+    out = {"slurm", job && job->rank ? static_cast<int>(job->total) : 0};
   }
   return out.count > 1 ? std::optional(out) : std::nullopt;
 }
