@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what a release is made of: licences into TREE/share/doc/tfd/licences, and a bill of materials (CycloneDX, JSON).
 
-usage: contents.py TREE VERSION PLUGIN-FOLDER SBOM
+usage: contents.py TREE VERSION PLUGIN-FOLDER ZIG SBOM      ZIG: the program; - where it links nothing
 """
 import hashlib
 import json
@@ -19,6 +19,8 @@ LINKED = {
     "libmicrohttpd-dev": "LGPL-2.1-or-later", "libminizip-dev": "Zlib", "libisal-dev": "BSD-3-Clause", "libsimdjson-dev": "Apache-2.0", "libsodium-dev": "ISC",
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
+# What zig links in, of its own folder: into the tools, and into the launchers of a wheel.
+OF_ZIG = {"zig": ("LICENSE", "MIT"), "libunwind": ("lib/libunwind/LICENSE.TXT", "Apache-2.0 WITH LLVM-exception"), "musl": ("lib/libc/musl/COPYRIGHT", "MIT")}
 
 
 def version_of(package):
@@ -32,11 +34,15 @@ def debian(package, licence):
 
 
 def main():
-    tree, version, plugin, sbom = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
+    tree, version, plugin, sbom = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[5])
+    zig = None if sys.argv[4] == "-" else pathlib.Path(sys.argv[4])
     licences = tree / "share/doc/tfd/licences"
     licences.mkdir(parents=True, exist_ok=True)
     for package in LINKED:
         shutil.copyfile(f"/usr/share/doc/{package}/copyright", licences / f"{package}.txt")
+    of_zig = OF_ZIG if zig else {}
+    for name, (file, _) in of_zig.items():
+        shutil.copyfile(zig.parent / file, licences / f"{name}.txt")
     pinned = plugin.parent.name.rsplit("-", 2)  # NAME-VERSION-HASH, as scripts/pjrt-requirements.txt has it
     info = next(plugin.parent.glob("*.dist-info"))
     for file in sorted((info / "licenses").iterdir()):
@@ -46,6 +52,10 @@ def main():
     components.append({"type": "library", "name": pinned[0], "version": pinned[1], "purl": f"pkg:pypi/{pinned[0]}@{pinned[1]}",
                        "licenses": [{"expression": "Apache-2.0"}],
                        "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(binary.read_bytes()).hexdigest()}]})
+    for name, (_, licence) in of_zig.items():
+        made_by = subprocess.run([zig, "version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        components.append({"type": "library", "name": name, "version": made_by if name == "zig" else f"of zig {made_by}",
+                           "licenses": [{"expression": licence}]})
     made = int(os.environ["SOURCE_DATE_EPOCH"])
     stamp = subprocess.run(["date", "-u", "-d", f"@{made}", "+%Y-%m-%dT%H:%M:%SZ"], stdout=subprocess.PIPE, text=True, check=True).stdout
     sbom.write_text(json.dumps({

@@ -30,7 +30,7 @@ ninja -C "$build" --quiet
 version=$(meson introspect "$build" --projectinfo | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
 name=tfd-$version-linux-x86_64 tree=$dist/root/tfd-$version-linux-x86_64
 rm -rf "$dist" && mkdir -p "$dist/root"
-"$here/tree.sh" "$source" "$build" "$tree" "$dist/$name.cdx.json"
+"$here/tree.sh" "$source" "$build" "$tree" "$zig" "$dist/$name.cdx.json"
 "$here/link.sh" "$build" "$archives" "$zig" "$tree/bin/tfd"
 newest=$(objdump -T "$tree/bin/tfd" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 [ "$newest" = GLIBC_2.28 ] || { say "the tools need $newest, not glibc 2.28"; exit 1; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tree.sh SOURCE BUILD TREE SBOM: what is released, from a build: its tools, pages, completions and examples, the CPU plug-in beside them,
-# and the licences of all that is in it.
+# tree.sh SOURCE BUILD TREE ZIG SBOM: what is released, from a build: its tools, pages, completions and examples, the CPU plug-in beside them,
+# and the licences of all that is in it. ZIG: - where it links nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source=$1 build=$2 tree=$3 sbom=$4
+source=$1 build=$2 tree=$3 zig=$4 sbom=$5
 introspect() { meson introspect "$build" "--$1" | python3 -c "import json, sys; print($2)"; }
 version=$(introspect projectinfo 'json.load(sys.stdin)["version"]')
 prefix=$(introspect buildoptions '[one["value"] for one in json.load(sys.stdin) if one["name"] == "prefix"][0]')
@@ -21,4 +21,4 @@ plugin=$(python3 "$source/subprojects/pjrt/unpack.py" "$source/scripts/pjrt-requ
 mkdir -p "$tree/lib/tfd" "$tree/share/doc/tfd"
 cp "$plugin" "$tree/lib/tfd/pjrt-cpu.so" && chmod 644 "$tree/lib/tfd/pjrt-cpu.so"
 cp "$source"/{LICENSE,README.md,CHANGELOG.md} "$tree/share/doc/tfd"
-"$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$sbom"
+"$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$zig" "$sbom"

@@ -10,7 +10,7 @@ setup_file() {
   command -v dpkg-query >/dev/null || skip "releases are made on Debian"
   mkdir -p "$WORK"/{root,dist}
   NAME=tfd-$(meson introspect "$TFD_BUILD" --projectinfo | jq -r .version)-linux-x86_64
-  "$TFD_SOURCE/scripts/release/tree.sh" "$TFD_SOURCE" "$TFD_BUILD" "$WORK/root/$NAME" "$WORK/dist/$NAME.cdx.json"
+  "$TFD_SOURCE/scripts/release/tree.sh" "$TFD_SOURCE" "$TFD_BUILD" "$WORK/root/$NAME" - "$WORK/dist/$NAME.cdx.json"
   ln -s tfd-run "$WORK/root/$NAME/bin/tfd-linked" # as all but tfd are in a release
   printf '%s\n' '#!/bin/sh' 'exec "${0%/*}/tfd-run" "$@"' >"$WORK/called"
   "$TFD_SOURCE/scripts/release/pack.sh" "$WORK/root/$NAME" "$WORK/called" "$WORK/dist"

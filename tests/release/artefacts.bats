@@ -39,6 +39,7 @@ trains='set -eu
   [ -s share/tfd/examples/digits/program.json ]
   (cd share/tfd/examples/plugin && cc -std=c11 -fsyntax-only -I . scale.c)
   [ -s share/doc/tfd/licences/libzmq3-dev.txt ]
+  grep -q 'Permission is hereby granted' share/doc/tfd/licences/musl.txt
   jq -e '.bomFormat == "CycloneDX" and ([.components[].name] | index("libfmt-dev") and index("lammps-jax-pjrt-cpu"))' "$DIST"/tfd-*.cdx.json
 }
 
