@@ -132,20 +132,15 @@ void WorkerService::fill(TaskStatus& status) const {
   activity_.fill(status);
 }
 
-bool WorkerService::wait_for_job(MutexLock& lock, const std::stop_token& stop) {
-  const bool is_working = driven_ != Clock::time_point();  // a job was done a moment ago
-  if (is_working && (jobs_.empty() || Clock::now() - driven_ >= kUnseen)) {
-    lock.unlock();
-    const bool has_job = endpoint_.drive([this] { return has_next(); }, stop, kDriven);
-    driven_ = has_job ? Clock::now() : Clock::time_point();
-    lock.lock();
-  }
-  return wake_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !jobs_.empty(); }) && !stop.stop_requested();
+void WorkerService::drive(const std::stop_token& stop) {
+  if (has_next() && Clock::now() - driven_ < kUnseen) return;
+  endpoint_.drive([this] { return has_next(); }, stop, kDriven);
+  driven_ = Clock::now();
 }
 
 void WorkerService::execute(std::stop_token stop) {
   MutexLock lock(mutex_);
-  while (wait_for_job(lock, stop)) {
+  while (wake_.wait(lock, stop, [this]() TFD_REQUIRES(mutex_) { return !jobs_.empty(); }) && !stop.stop_requested()) {
     if (std::exchange(has_stopped_, false)) {
       lock.unlock();
       executor_.forget_stopped();
@@ -172,10 +167,12 @@ void WorkerService::execute(std::stop_token stop) {
     else if (*reply)
       job->responder.reply(std::move(**reply));
     job.reset();  // releases its tensors before the next wait
-    if (driven_ == Clock::time_point()) driven_ = Clock::now() - kUnseen;
     lock.lock();
     running_.reset();
     has_stopped_ = std::exchange(is_abandoned_, false) || has_stopped_;
+    lock.unlock();
+    drive(stop);
+    lock.lock();
   }
 }
 

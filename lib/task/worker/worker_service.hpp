@@ -48,8 +48,8 @@ class WorkerService {
   };
 
   void execute(std::stop_token stop);
-  /// Waits for a job, doing the endpoint's I/O meanwhile. False: the service stops.
-  bool wait_for_job(MutexLock& lock, const std::stop_token& stop) TFD_REQUIRES(mutex_);
+  /// Does the endpoint's I/O until there is a job: who asked for the last one mostly asks for more.
+  void drive(const std::stop_token& stop) TFD_EXCLUDES(mutex_);
   std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
       TFD_REQUIRES(mutex_);
   /// Removes the waiting jobs of these callers, and stops their running one as far as possible.
