@@ -8,22 +8,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tfd/base/write_all.hpp"
+
 namespace tfd {
 namespace {
 
-constexpr std::size_t kAlignment = 4096;                   // of memory, positions and sizes: no disk wants more
-constexpr std::size_t kKept = std::size_t{1} << 20;        // bytes of a call
-constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // Linux moves at most 2 GiB a call
+constexpr std::size_t kAlignment = 4096;             // of memory, positions and sizes: no disk wants more
+constexpr std::size_t kKept = std::size_t{1} << 20;  // bytes of a call
 
 }  // namespace
 
 int DirectWriter::write(std::span<const std::byte> bytes) {
-  if (is_refused_) return write_out(bytes);
-  if (!kept_) kept_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kKept)));
-  if (!kept_) {
-    is_refused_ = true;
-    return write_out(bytes);
+  if (!kept_ && !is_refused_) {
+    kept_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kKept)));
+    is_refused_ = kept_ == nullptr;
   }
+  if (is_refused_) return write_out(bytes);
   while (!bytes.empty()) {
     const std::size_t size = std::min(bytes.size(), kKept - filled_);
     std::memcpy(kept_.get() + filled_, bytes.data(), size);
@@ -46,18 +46,11 @@ int DirectWriter::finish() {
 }
 
 int DirectWriter::write_out(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd_, bytes.data(), std::min(bytes.size(), kMostAtOnce));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EINVAL && is_direct_) {  // it takes the flag only, or a part was written
-      is_refused_ = true;
-      set_direct(false);
-      continue;
-    }
-    if (written < 0) return errno;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return 0;
+  const int saved_errno = write_all(fd_, bytes);
+  if (saved_errno != EINVAL || !is_direct_) return saved_errno;
+  is_refused_ = true;  // it takes the flag only, or a part was written
+  set_direct(false);
+  return write_all(fd_, bytes);
 }
 
 bool DirectWriter::set_direct(bool is_direct) {

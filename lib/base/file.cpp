@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "tfd/base/direct_writer.hpp"
+#include "tfd/base/write_all.hpp"
 
 namespace tfd {
 namespace {
 
 using Piece = std::span<const std::byte>;
 
-constexpr std::size_t kMostPerCall = std::size_t{1} << 30;  // Linux moves at most 2 GiB a call
 constexpr std::size_t kChunk = 64 * 1024;
 
 std::string directory_of(const std::string& path) {
@@ -40,15 +40,6 @@ class OpenFile {
   }
 
   int get() const { return fd_; }
-  int write(Piece bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(fd_, bytes.data(), std::min(bytes.size(), kMostPerCall));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return errno;
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-    return 0;
-  }
   int sync() const { return ::fsync(fd_) != 0 ? errno : 0; }
   int close() { return ::close(std::exchange(fd_, -1)) != 0 ? errno : 0; }  // reports what NFS held back
   int rename_to(const std::string& target) {
@@ -85,8 +76,8 @@ int sync_names_in(const std::string& directory) {
 int write_into(const std::string& path, std::span<const Piece> pieces) {
   OpenFile file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY), {});
   if (file.get() < 0) return errno;
-  for (const Piece& piece : pieces)
-    if (const int saved_errno = file.write(piece)) return saved_errno;
+  for (Piece piece : pieces)
+    if (const int saved_errno = write_all(file.get(), piece)) return saved_errno;
   return file.close();
 }
 

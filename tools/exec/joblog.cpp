@@ -10,6 +10,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/write_all.hpp"
 
 namespace tfd::exec {
 namespace {
@@ -17,13 +18,9 @@ namespace {
 constexpr std::string_view kHeader = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
 constexpr std::size_t kColumns = 9;
 
-Result<void> write_all(int fd, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return fail_errno(errno, "cannot write " + printable(path));
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
+Result<void> write_text(int fd, std::string_view text, const std::string& path) {
+  auto bytes = std::as_bytes(std::span(text));
+  if (const int saved_errno = write_all(fd, bytes)) return fail_errno(saved_errno, "cannot write " + printable(path));
   return {};
 }
 
@@ -81,12 +78,12 @@ Result<JobLog> JobLog::open(const std::string& path, bool append) {
     info.st_size = static_cast<off_t>(text.rfind('\n') + 1);
     if (::ftruncate(file.get(), info.st_size) != 0) return fail_errno(errno, "cannot write " + printable(path));
   }
-  if (info.st_size == 0) TFD_TRY(write_all(file.get(), kHeader, path));
+  if (info.st_size == 0) TFD_TRY(write_text(file.get(), kHeader, path));
   return JobLog(std::move(file), path);
 }
 
 Result<void> JobLog::write(const LogLine& line) {
-  return write_all(
+  return write_text(
       file_.get(),
       fmt::format("{}\t{}\t{:.3f}\t{:.3f}\t{}\t{}\t{}\t{}\t{}\n", line.number, line.host, line.started, line.duration,
                   line.sent, line.received, line.exit_value, line.signal, as_field(line.command)),

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/write_all.hpp"
 
 namespace tfd::serve {
 
@@ -33,17 +34,11 @@ Result<void> TaskLogs::add(const std::string& task, std::string_view line) {
   const auto found = files_.find(task);
   if (found == files_.end()) return {};
   const std::string text = fmt::format("{}\n", line);
-  std::string_view left = text;
-  while (!left.empty()) {
-    const ssize_t written = ::write(found->second.fd.get(), left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int code = errno;
-      const std::string path = found->second.path;
-      files_.erase(found);
-      return fail_errno(code, "no further lines are kept: cannot write " + printable(path));
-    }
-    left.remove_prefix(static_cast<std::size_t>(written));
+  auto left = std::as_bytes(std::span(text));
+  if (const int saved_errno = write_all(found->second.fd.get(), left)) {
+    const std::string path = found->second.path;
+    files_.erase(found);
+    return fail_errno(saved_errno, "no further lines are kept: cannot write " + printable(path));
   }
   return {};
 }

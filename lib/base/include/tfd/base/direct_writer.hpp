@@ -31,9 +31,9 @@ class DirectWriter {
 
   int fd_;
   bool is_direct_ = false;
-  bool is_refused_ = false;                // by the file system, so that it is never direct
-  std::unique_ptr<std::byte, Free> kept_;  // aligned
-  std::size_t filled_ = 0;                 // of it
+  bool is_refused_ = false;                // the file system has no O_DIRECT, or there was no memory
+  std::unique_ptr<std::byte, Free> kept_;  // aligned bytes
+  std::size_t filled_ = 0;                 // how many of them
 };
 
 }  // namespace tfd
