@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace tfd::task {
-namespace {
-
-constexpr Duration kDriven = std::chrono::milliseconds(20);  // an answer that takes longer may come by another thread
-
-}  // namespace
 
 void ParameterServers::Operation::start(std::vector<ServerClient>& tasks) {
   std::vector<Part*> asked;
@@ -28,7 +23,7 @@ Result<void> ParameterServers::Operation::wait(const std::stop_token& stop, bool
     const MutexLock lock(mutex_);
     return is_over(for_all);
   };
-  if (driven != nullptr && !is_answered()) driven->drive(is_answered, stop, kDriven);
+  if (driven != nullptr && !is_answered()) driven->drive(is_answered, stop, kDrivenAtMost);
   MutexLock lock(mutex_);
   done_.wait(lock, stop, [&]() TFD_REQUIRES(mutex_) { return is_over(for_all); });
   if (!for_all && first_failure_) return fail(*first_failure_);

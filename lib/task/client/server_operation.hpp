@@ -13,6 +13,9 @@
 
 namespace tfd::task {
 
+/// Time for which a thread that waits does the endpoint's I/O: what takes longer may come by another thread.
+inline constexpr Duration kDrivenAtMost = std::chrono::milliseconds(20);
+
 /// Positions of the servers that have parts.
 template <class Parts>
 std::vector<std::size_t> with_parts(const Parts& parts) {

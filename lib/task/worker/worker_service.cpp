@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "client/server_operation.hpp"
+
 namespace tfd::task {
 namespace {
 
-constexpr Duration kDriven = std::chrono::milliseconds(20);   // an idle executor leaves the I/O to the I/O thread
 constexpr Duration kUnseen = std::chrono::microseconds(100);  // that answers, and what arrives, may wait for the I/O
 
 }  // namespace
@@ -134,7 +135,7 @@ void WorkerService::fill(TaskStatus& status) const {
 
 void WorkerService::drive(const std::stop_token& stop) {
   if (has_next() && Clock::now() - driven_ < kUnseen) return;
-  endpoint_.drive([this] { return has_next(); }, stop, kDriven);
+  endpoint_.drive([this] { return has_next(); }, stop, kDrivenAtMost);
   driven_ = Clock::now();
 }
 

@@ -321,36 +321,37 @@ TEST_CASE("agreement: a signal between a failure and the next start ends it") {
   CHECK(said(agreement) == "0 stop 15 (1, SIGTERM at h1); 0 end 143 by 15; 1 end 143 by 15");
 }
 
-TEST_CASE("agreement: the task that failed before the cause is named if it is of the same host") {
+namespace {
+
+/// What is said at the end after a failure, `cause`, and one that came before it and is known later, of one host.
+std::string said_after(Report cause, Report earlier) {
   Agreement agreement = two();
-  Report cause = failed("worker:1", 3), earlier = failed("worker:2", 4);
   cause.time = 20;
   earlier.time = 17;
-  earlier.cause = "ValueError: bad";
   agreement.report(1, cause, kStart);
   said(agreement);
   agreement.report(1, earlier, kStart);
   agreement.report(0, idle(), kStart);
   agreement.report(1, idle(), kStart);
+  return said(agreement);
+}
+
+}  // namespace
+
+TEST_CASE("agreement: the task that failed before the cause is named if it is of the same host") {
+  Report earlier = failed("worker:2", 4);
+  earlier.cause = "ValueError: bad";
   CHECK(
-      said(agreement) ==
+      said_after(failed("worker:1", 3), earlier) ==
       "0 say worker:2 failed before that: ValueError: bad; 1 say worker:2 failed before that: ValueError: bad; 0 end 3 "
       "by 0; 1 end 3 by 0");
 }
 
 TEST_CASE("agreement: a task that failed before the cause, and states the same, isn't named") {
-  Agreement agreement = two();
   Report cause = failed("worker:1", 65), earlier = failed("worker:2", 65);
-  cause.time = 20;
   cause.cause = "no such shard";
-  earlier.time = 17;
   earlier.cause = "worker:1: no such shard";
-  agreement.report(1, cause, kStart);
-  said(agreement);
-  agreement.report(1, earlier, kStart);
-  agreement.report(0, idle(), kStart);
-  agreement.report(1, idle(), kStart);
-  CHECK(said(agreement) == "0 end 65 by 0; 1 end 65 by 0");
+  CHECK(said_after(cause, earlier) == "0 end 65 by 0; 1 end 65 by 0");
 }
 
 namespace {
