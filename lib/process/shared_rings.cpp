@@ -95,9 +95,15 @@ Result<std::span<std::byte>> SharedRings::room() const {
 }
 
 bool SharedRings::publish(std::size_t size) {
+  put(size);
+  return has_reader_waiting();
+}
+
+bool SharedRings::has_reader_waiting() { return awaits(kForBytes); }
+
+void SharedRings::put(std::size_t size) {
   written_ += size;
   head().way[own()].written.store(written_);
-  return awaits(kForBytes);
 }
 
 Result<std::span<const std::byte>> SharedRings::arrived() const {

@@ -180,7 +180,10 @@ void Core::ship_all() {
     Link* link = find_link(id);
     if (link == nullptr) continue;
     link->is_dirty = false;
-    if (!link->ship(*wire_)) on_closed(id, std::string(kConnectionReset));
+    if (link->ship(*wire_))
+      wire_->flush(id);
+    else
+      on_closed(id, std::string(kConnectionReset));
     for (std::function<void()> begin; (link = find_link(id)) != nullptr && (begin = link->take_ready());) begin();
   }
 }

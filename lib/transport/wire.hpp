@@ -61,6 +61,8 @@ class Wire {
   virtual void disconnect(LinkId link) = 0;
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
+  /// Called after the last one of several parcels: until then the other side needn't be woken.
+  virtual void flush(LinkId /*link*/) {}
   /// What the hello on this link is to offer, so that its answer comes another way than over the network; empty:
   /// nothing.
   virtual std::string offer(LinkId) { return {}; }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kSizeBytes = 4, kPadding = 8;
 constexpr std::uint32_t kPieceBit = std::uint32_t{1} << 31;
+constexpr std::size_t kMostUnannounced = 64 << 10;             // more of it is read while the rest is written
 constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that who waits for room gets it
 
 std::size_t padded(std::size_t size) { return (kSizeBytes + size + kPadding - 1) / kPadding * kPadding; }
@@ -30,13 +31,15 @@ bool RingLink::send(Parcel parcel) {
   return true;
 }
 
+void RingLink::announce() {
+  if (std::exchange(unannounced_, 0) > 0 && rings_.has_reader_waiting()) process::ring_bell(fd());
+}
+
 bool RingLink::flush() {
-  while (!unsent_.empty()) {
-    const Result<bool> sent = put(unsent_.front());
-    if (!sent || !*sent) return sent.has_value();
-    unsent_.pop_front();
-  }
-  return true;
+  Result<bool> sent = true;
+  while (!unsent_.empty() && (sent = put(unsent_.front())) && *sent) unsent_.pop_front();
+  announce();
+  return sent.has_value();
 }
 
 Result<bool> RingLink::put(const Parcel& parcel) {
@@ -46,7 +49,9 @@ Result<bool> RingLink::put(const Parcel& parcel) {
   const std::uint32_t size = static_cast<std::uint32_t>(bytes.size()) | (parcel.keep ? kPieceBit : 0);
   std::memcpy(room.data(), &size, kSizeBytes);
   if (!bytes.empty()) std::memcpy(room.data() + kSizeBytes, bytes.data(), bytes.size());
-  if (rings_.publish(padded(bytes.size()))) process::ring_bell(fd());
+  rings_.put(padded(bytes.size()));
+  unannounced_ += padded(bytes.size());
+  if (unannounced_ >= kMostUnannounced) announce();
   return true;
 }
 

@@ -25,9 +25,12 @@ class RingLink {
   LinkId id() const { return id_; }
   int fd() const { return bell_.get(); }
 
-  /// Sends now, or keeps it until there is room. False: the other side breaks the rules.
+  /// Sends now, or keeps it until there is room; who sleeps is woken by announce(). False: the other side breaks the
+  /// rules.
   bool send(Parcel parcel);
-  /// Sends what waits for room; false as send().
+  /// Wakes the other side if it waits for what was sent.
+  void announce();
+  /// Sends what waits for room, and announces it; false as send().
   bool flush();
   bool has_unsent() const { return !unsent_.empty(); }
 
@@ -55,6 +58,7 @@ class RingLink {
   std::deque<Parcel> unsent_;
   std::vector<std::byte> copy_;  // of the record that is being read
   std::size_t reading_ = 0;      // bytes of it in the ring
+  std::size_t unannounced_ = 0;  // bytes
   bool has_ended_ = false;
 };
 

@@ -85,6 +85,10 @@ bool RingWire::send(LinkId link, Parcel parcel) {
   return true;
 }
 
+void RingWire::flush(LinkId link) {
+  if (const RingPtr ring = find(link)) ring->link->announce();
+}
+
 std::string RingWire::offer(LinkId link) {
   if (!offers_ || rings_.size() + (door_ ? door_->offers() : 0) >= most_rings_) return {};
   if (!door_) {

@@ -27,6 +27,7 @@ class RingWire final : public Wire, private Wire::Sink {
   LinkId connect(const std::string& address) override { return beyond_->connect(address); }
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
+  void flush(LinkId link) override;
   void has_greeted(LinkId link) override { beyond_->has_greeted(link); }
   std::string offer(LinkId link) override;
   void take_up(LinkId link, std::string_view offer) override;

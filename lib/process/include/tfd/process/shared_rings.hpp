@@ -32,6 +32,9 @@ class SharedRings {
   Result<std::span<std::byte>> room() const;
   /// Makes the first `size` bytes of room() readable. True: the other side waits for them, and must be woken.
   bool publish(std::size_t size);
+  /// publish() in two steps, for who puts several in a row and wakes the other side once.
+  void put(std::size_t size);
+  bool has_reader_waiting();
 
   /// What can be read now, in one piece; valid until consume(). The other side can change these bytes at any time.
   /// kInvalidArgument: it lies.
