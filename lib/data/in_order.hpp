@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -33,11 +34,16 @@ class InOrder {
   };
   struct Limits {
     std::size_t threads = 1;
-    std::size_t bytes = 0;  // ahead, and one item at most; 0: only as many items as below
-    std::size_t items = 0;  // ahead; 0: as many as the threads keep busy
+    std::size_t bytes = 0;                // ahead, and one item at most; 0: only as many items as below
+    std::size_t items = 0;                // ahead; 0: as many as the threads keep busy
+    std::optional<std::size_t> low = {};  // how many are left when threads that have made all go on; none: all but one
   };
 
-  InOrder(Work work, Limits limits) : work_(std::move(work)), limits_(limits) {}
+  InOrder(Work work, Limits limits) : work_(std::move(work)), limits_(limits) {
+    if (limits_.items == 0) limits_.items = 2 * limits_.threads + 2;
+    if (!limits_.low) limits_.low = limits_.items - 1;
+    if (limits_.bytes == 0) limits_.bytes = std::numeric_limits<std::size_t>::max();
+  }
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
   /// Waits for what is being taken and made.
@@ -48,13 +54,14 @@ class InOrder {
   Item next() {
     for (std::size_t i = threads_.size(); i < limits_.threads; ++i) threads_.emplace_back([this] { run(); });
     MutexLock lock(mutex_);
-    changed_.wait(lock, [this]() TFD_REQUIRES(mutex_) { return !slots_.empty() && slots_.front().item; });
+    made_.wait(lock, [this]() TFD_REQUIRES(mutex_) { return !slots_.empty() && slots_.front().item; });
     Item item = *std::move(slots_.front().item);
     bytes_ahead_ -= slots_.front().bytes;
     slots_.pop_front();
     ++taken_;
+    const bool is_low = has_room(*limits_.low + 1);
     lock.unlock();
-    changed_.notify_all();
+    if (is_low) room_.notify_all();
     return item;
   }
   /// Passes over so many items, or up to the last: how many. Those that were taken already go to `pass`, which says
@@ -75,7 +82,7 @@ class InOrder {
     explicit Pause(InOrder& paused) : of(paused) {
       MutexLock lock(of.mutex_);
       of.is_paused_ = true;
-      of.changed_.wait(lock, [this]() TFD_REQUIRES(of.mutex_) { return !of.is_taking_; });
+      of.made_.wait(lock, [this]() TFD_REQUIRES(of.mutex_) { return !of.is_taking_; });
       ahead = of.slots_.size();
     }
     Pause(const Pause&) = delete;
@@ -85,7 +92,7 @@ class InOrder {
         const MutexLock lock(of.mutex_);
         of.is_paused_ = false;
       }
-      of.changed_.notify_all();
+      of.room_.notify_all();
     }
     InOrder& of;
     std::size_t ahead = 0;
@@ -108,7 +115,7 @@ class InOrder {
         const MutexLock lock(mutex_);
         bytes_ahead_ += slots_[*slot - taken_].bytes = work_.bytes(item);
         is_taking_ = false;
-        if (is_paused_) changed_.notify_all();
+        if (is_paused_) made_.notify_all();
       }
       taking.unlock();
       work_.make(item);
@@ -116,33 +123,34 @@ class InOrder {
         const MutexLock lock(mutex_);
         slots_[*slot - taken_].item = std::move(item);
       }
-      changed_.notify_all();
+      made_.notify_all();
     }
   }
 
   /// A slot for the next item, and its number; nullopt where no more is to be taken.
   std::optional<std::size_t> wait_for_room() TFD_REQUIRES(taking_) {
     const std::stop_token stop = stop_.get_token();
-    const std::size_t most = limits_.items > 0 ? limits_.items : 2 * limits_.threads + 2;
     MutexLock lock(mutex_);
-    const auto has_room = [&]() TFD_REQUIRES(mutex_) {
-      if (is_paused_) return false;
-      return slots_.empty() || (slots_.size() < most && (limits_.bytes == 0 || bytes_ahead_ < limits_.bytes));
-    };
-    if (!changed_.wait(lock, stop, has_room) || stop.stop_requested()) return std::nullopt;
+    const auto may_take = [&]() TFD_REQUIRES(mutex_) { return !is_paused_ && has_room(limits_.items); };
+    if (!room_.wait(lock, stop, may_take) || stop.stop_requested()) return std::nullopt;
     slots_.emplace_back();
     is_taking_ = true;
     return taken_ + slots_.size() - 1;
   }
 
+  bool has_room(std::size_t items) const TFD_REQUIRES(mutex_) {
+    return slots_.empty() || (slots_.size() < items && bytes_ahead_ < limits_.bytes);
+  }
+
   const Work work_;
-  const Limits limits_;
+  Limits limits_;
 
   Mutex taking_;                                  // guards what work_.take() uses, too
   bool is_over_ TFD_GUARDED_BY(taking_) = false;  // nothing is left to be taken
 
   Mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable_any made_;  // an item, or one is no longer being taken
+  std::condition_variable_any room_;  // for more of them
   std::deque<Slot> slots_ TFD_GUARDED_BY(mutex_);
   std::size_t taken_ TFD_GUARDED_BY(mutex_) = 0;  // slots before slots_.front()
   std::size_t bytes_ahead_ TFD_GUARDED_BY(mutex_) = 0;

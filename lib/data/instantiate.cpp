@@ -1,13 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans made into datasets, stage by stage: what only shows where the data are is checked by each kind's row.
+#include <algorithm>
 #include <filesystem>
 
 #include "plan/stage_kinds.hpp"
+#include "tfd/data/distribute.hpp"
 #include "tfd/data/plan.hpp"
 #include "transformations/transformations.hpp"
 
 namespace tfd::data {
+namespace {
+
+constexpr std::size_t kSmall = 256 << 10;  // bytes of the elements that are made ahead for each one that is asked for
+constexpr std::size_t kMostSmall = 8;
+
+// More of small elements are made ahead, so that their thread is woken for several; not of those that a coordinator
+// hands out: a worker passes over most of what comes next.
+std::size_t made_ahead(const Plan& plan, const ElementSpec& spec, std::size_t asked) {
+  std::size_t bytes = 1;
+  for (const FieldSpec& field : spec) {
+    if (varies(field)) return asked;
+    bytes += row_bytes(field);
+  }
+  return is_dynamic(plan) ? asked : asked * std::clamp(kSmall / bytes, 1UL, kMostSmall);
+}
+
+}  // namespace
 
 std::string StageSite::file_path(const std::string& stated) const {
   const std::filesystem::path file(stated);
@@ -51,8 +70,9 @@ Result<void> state_specs(Plan& plan, const DatasetContext& context) {
 
 Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const DatasetContext& context) {
   RowDatasetPtr dataset = TFD_TRY(make_rows(plan, context, ""));
-  if (context.ahead > 0) return make_prefetch(std::move(dataset), Prefetch{context.ahead});
-  return dataset;
+  if (context.ahead == 0) return dataset;
+  const std::size_t ahead = made_ahead(plan, dataset->spec(), static_cast<std::size_t>(context.ahead));
+  return make_prefetch(std::move(dataset), ahead, ahead / 2);
 }
 
 }  // namespace tfd::data

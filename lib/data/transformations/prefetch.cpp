@@ -15,11 +15,11 @@ using nlohmann::ordered_json;
 
 class PrefetchStream final : public RowStream {
  public:
-  PrefetchStream(RowStreamPtr input, InputStopPtr stop, std::size_t size)
+  PrefetchStream(RowStreamPtr input, InputStopPtr stop, std::size_t size, std::size_t low)
       : input_(std::move(input)),
         stop_(std::move(stop)),
-        ahead_({.take = [this] { return input_->next(); }, .make = [](Taken&) {}, .is_last = is_end}, {.items = size}) {
-  }
+        ahead_({.take = [this] { return input_->next(); }, .make = [](Taken&) {}, .is_last = is_end},
+               {.items = size, .low = low}) {}
   PrefetchStream(const PrefetchStream&) = delete;
   PrefetchStream& operator=(const PrefetchStream&) = delete;
   ~PrefetchStream() override { stop_->request(); }
@@ -54,18 +54,18 @@ class PrefetchStream final : public RowStream {
 
 class PrefetchDataset final : public RowDataset {
  public:
-  PrefetchDataset(RowDatasetPtr input, std::int64_t buffer)
-      : RowDataset(input->spec()), input_(std::move(input)), buffer_(static_cast<std::size_t>(buffer)) {}
+  PrefetchDataset(RowDatasetPtr input, std::size_t buffer, std::size_t low)
+      : RowDataset(input->spec()), input_(std::move(input)), buffer_(buffer), low_(low) {}
   Result<RowStreamPtr> rows(const Order& order) const override {
     auto stop = std::make_unique<InputStop>(order);
     auto input = TFD_TRY(input_->rows(stop->below(order)));
-    return std::make_unique<PrefetchStream>(std::move(input), std::move(stop), buffer_);
+    return std::make_unique<PrefetchStream>(std::move(input), std::move(stop), buffer_, low_);
   }
   std::optional<std::int64_t> cardinality() const override { return input_->cardinality(); }
 
  private:
   RowDatasetPtr input_;
-  std::size_t buffer_;
+  std::size_t buffer_, low_;
 };
 
 Result<Prefetch> read_prefetch(const StatedStage& stage) {
@@ -80,8 +80,8 @@ ordered_json write_prefetch(const Prefetch& prefetch) { return {{"buffer", prefe
 
 }  // namespace
 
-RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch) {
-  return std::make_shared<PrefetchDataset>(std::move(input), prefetch.buffer);
+RowDatasetPtr make_prefetch(RowDatasetPtr input, std::size_t buffer, std::size_t low) {
+  return std::make_shared<PrefetchDataset>(std::move(input), buffer, low);
 }
 
 const StageKind<Prefetch>& kind_of(Tag<Prefetch>) {
@@ -90,7 +90,8 @@ const StageKind<Prefetch>& kind_of(Tag<Prefetch>) {
       .read = read_prefetch,
       .write = write_prefetch,
       .make = [](const Prefetch& prefetch, const StageSite& site) -> Result<RowDatasetPtr> {
-        return make_prefetch(site.input, prefetch);
+        const auto buffer = static_cast<std::size_t>(prefetch.buffer);
+        return make_prefetch(site.input, buffer, buffer - 1);
       },
       .traits = [](const Prefetch&) -> StageTraits {
         return {.elements = ElementTrait::kUntouched, .batches = BatchTrait::kKept};

@@ -20,6 +20,7 @@ Result<void> check_new(const StageSite& site, const std::string& key, const std:
 
 /// The input passed check_rows().
 RowDatasetPtr make_unbatch(RowDatasetPtr input);
-RowDatasetPtr make_prefetch(RowDatasetPtr input, const Prefetch& prefetch);
+/// A thread makes `buffer` elements ahead, and goes on when no more than `low` of them are left.
+RowDatasetPtr make_prefetch(RowDatasetPtr input, std::size_t buffer, std::size_t low);
 
 }  // namespace tfd::data
