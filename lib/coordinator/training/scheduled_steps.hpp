@@ -14,7 +14,7 @@ namespace tfd::coordinator {
 
 class Steps {
  public:
-  /// Makes the steps; `notifier` is notified whenever one has ended.
+  /// Makes the steps; `notifier` is what wakes wait().
   Steps(const program::TrainDef& train, Notifier& notifier) : train_(train), notifier_(notifier) {}
   /// Sets the coordinator; the first step is `first`.
   void begin(ClusterCoordinator& coordinator, std::int64_t first) {
@@ -42,6 +42,8 @@ class Steps {
   Result<void> schedule_until(std::int64_t boundary);
   /// Takes the next step in order and counts it, if it has succeeded.
   std::optional<RemoteValue> take_next();
+  /// Waits for the notifier, `until`, or steps that have ended: one, or several if they follow each other closely.
+  void wait(Deadline until);
   /// Stops scheduling, cancels steps that no worker has (including lost workers'), and waits for the others.
   /// kDeadlineExceeded names the workers.
   Result<void> settle(Deadline deadline);
@@ -55,6 +57,7 @@ class Steps {
 
  private:
   Result<bool> schedule(std::int64_t step, std::optional<std::uint64_t> sequence = {});
+  void has_ended(const RemoteValue& step);
   std::int64_t outstanding() const { return scheduled_ - first_ - ended_; }
 
   const program::TrainDef& train_;
@@ -66,7 +69,9 @@ class Steps {
   std::int64_t counted_ = 0;
   std::atomic<std::int64_t> ended_ = 0;  // these two are set on the I/O thread
   std::atomic<bool> failed_ = false;
-  std::int64_t elements_ = 0;  // 0: unlimited
+  std::int64_t seen_ = 0;                 // of those that have ended: when wait() last returned
+  std::atomic<std::int64_t> enough_ = 0;  // that have ended, to wake who waits
+  std::int64_t elements_ = 0;             // 0: unlimited
   int replicas_ = 1;
 };
 

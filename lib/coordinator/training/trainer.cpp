@@ -18,7 +18,7 @@
 namespace tfd::coordinator {
 namespace {
 
-constexpr std::size_t kWindow = 2;                                   // closures per worker: one runs, one waits
+constexpr std::size_t kWindow = 4;                                   // closures per worker at most: short ones
 constexpr Duration kInterruptLook = std::chrono::milliseconds(100);  // poll interval for an interruption
 constexpr Duration kStateTimeout = std::chrono::minutes(5);          // to transfer all variables
 constexpr std::uint64_t kMuch = std::uint64_t{64} << 20;             // bytes of variables that servers write themselves
@@ -163,7 +163,7 @@ Result<train::AdvanceResult> CoordinatorDriver::advance(train::StepControl& cont
       return settle_steps(control, ask == LoopRequest::kInterrupt);
     if (ask == LoopRequest::kPause && steps_.idle()) return train::AdvanceResult{.step = steps_.counted()};
     TFD_TRY(steps_.schedule_until(ask == LoopRequest::kPause ? steps_.scheduled() : control.until()));
-    notifier_.wait(control.next_look());
+    steps_.wait(control.next_look());
   }
 }
 
