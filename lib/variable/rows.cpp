@@ -7,6 +7,7 @@
 
 #include "elements.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/snapshot.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -71,10 +72,10 @@ N combine(RowOp op, N a, N b) {
 }
 
 template <class E, RowOp kOp>
-void scatter(Tensor& table, const std::vector<std::int64_t>& indices, const Tensor& values) {
+void scatter(std::byte* table, const std::vector<std::int64_t>& indices, const Tensor& values) {
   using Stored = typename E::Stored;
   const std::int64_t width = values.size() / std::max<std::int64_t>(values.shape()[0], 1);
-  Stored* const to = table.mutable_as<Stored>();
+  auto* const to = reinterpret_cast<Stored*>(table);
   const Stored* from = values.as<Stored>().data();
   for (const std::int64_t index : indices) {
     Stored* row = to + index * width;
@@ -84,7 +85,7 @@ void scatter(Tensor& table, const std::vector<std::int64_t>& indices, const Tens
 }
 
 template <class E>
-void scatter_as(RowOp op, Tensor& table, const std::vector<std::int64_t>& indices, const Tensor& values) {
+void scatter_as(RowOp op, std::byte* table, const std::vector<std::int64_t>& indices, const Tensor& values) {
   switch (op) {
     case RowOp::kAssign:
       return;  // bytes
@@ -172,7 +173,7 @@ Result<Rows> sum_duplicates(const Rows& rows) {
   }
   const Tensor values = widened(rows.values);  // rounded once, when all are there
   Tensor sums = Tensor::zeros(values.dtype(), with_rows(shape, static_cast<std::int64_t>(unique.size())));
-  with_elements(sums.dtype(), [&]<class E>(E) { scatter<E, RowOp::kAdd>(sums, target, values); });
+  with_elements(sums.dtype(), [&]<class E>(E) { scatter<E, RowOp::kAdd>(sums.mutable_data(), target, values); });
   return Rows{to_tensor(unique), narrowed(sums, rows.values.dtype())};
 }
 
@@ -204,13 +205,12 @@ Result<void> scatter_rows(Tensor& table, RowOp op, const Rows& rows) {
   TFD_TRY(check_row_op(op, rows.values));
   const auto indices = TFD_TRY(read_indices(rows.indices, table.shape()[0]));
   if (rows.values.size() == 0) return {};
-  unshare(table);
+  std::byte* const to = tensor::rows_to_change(table, indices);
   if (op != RowOp::kAssign) {
-    with_elements(table.dtype(), [&]<class E>(E) { scatter_as<E>(op, table, indices, rows.values); });
+    with_elements(table.dtype(), [&]<class E>(E) { scatter_as<E>(op, to, indices, rows.values); });
     return {};
   }
   const std::size_t size = row_bytes(table);
-  std::byte* to = table.mutable_data();
   const std::byte* from = rows.values.data();
   for (const std::int64_t index : indices) {
     std::memcpy(to + static_cast<std::size_t>(index) * size, from, size);

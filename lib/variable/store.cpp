@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/variable/store.hpp"
+#include "tfd/tensor/snapshot.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -361,6 +362,18 @@ void VariableStore::use_average(std::size_t variable) {
 
 void VariableStore::use_averages() {
   for (std::size_t i = 0; i < variables_.size(); ++i) use_average(i);
+}
+
+VariableState VariableStore::snapshot(std::size_t variable) {
+  VariableState& live = variables_[variable];
+  VariableState out{live};
+  const auto take = [](Tensor& from, Tensor& to) {
+    to = {};  // so that there is one owner
+    to = tensor::take_snapshot(from);
+  };
+  take(live.value, out.value);
+  for (std::size_t i = 0; i < live.slots.size(); ++i) take(live.slots[i].second, out.slots[i].second);
+  return out;
 }
 
 NamedValues VariableStore::export_state() const { return name_state(variables_, iterations_); }

@@ -243,7 +243,7 @@ Result<variable::WriteParts> ParameterServers::begin_writing(Deadline deadline) 
   TFD_TRY(make_due(std::nullopt, true, deadline, {}));
   const auto exports = std::make_shared<std::vector<ExportedState>>(tasks_.size());  // with the callbacks
   TFD_TRY(do_on(all(), [&](ServerClient& task, std::size_t i, auto done) {
-    task.begin_export(deadline, [exports, i, done = std::move(done)](Result<ExportedState> listed) {
+    task.begin_parts(deadline, [exports, i, done = std::move(done)](Result<ExportedState> listed) {
       if (!listed) return done(fail(std::move(listed).error()));
       (*exports)[i] = std::move(*listed);
       done({});

@@ -157,6 +157,11 @@ void ServerClient::begin_export(Deadline deadline, Callback<ExportedState> done)
                      decoded(std::move(done), decode_exported_state));
 }
 
+void ServerClient::begin_parts(Deadline deadline, Callback<ExportedState> done) {
+  endpoint().request(peer(), encode_state(StateKind::kBeginParts, epoch()), deadline,
+                     decoded(std::move(done), decode_exported_state));
+}
+
 void ServerClient::export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                                Callback<std::vector<tensor::Tensor>> done) {
   endpoint().request(peer(), encode(ExportPart{id, positions}, epoch()), deadline,

@@ -11,9 +11,9 @@
 //   kImportPart    id, names; a tensor for each -> nothing
 //   kCommitImport  id -> nothing; all that came becomes the state, or nothing of it
 //   kProbe         a directory and a token -> nothing; whether the server sees the directory, and may write there
-//   kWritePart     id, positions in what kBeginExport listed, where to -> size and digest of the part, once it is on
-//   disk;
-//                  the export has ended then
+//   kBeginParts    as kBeginExport, for kWritePart: rows of variables change where they lie meanwhile
+//   kWritePart     id, positions in what kBeginParts listed, where to -> size and digest of the part, once it is on
+//                  disk; the export has ended then
 //
 // Thread rule: pure functions.
 #include <cstdint>
@@ -35,8 +35,9 @@ enum class StateKind : std::uint16_t {
   kCommitImport = 35,
   kProbe = 36,
   kWritePart = 37,
+  kBeginParts = 38,
 };
-constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 37; }
+constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 38; }
 
 struct ExportPart {
   std::uint64_t id = 0;
@@ -54,7 +55,7 @@ struct WritePart {
 };
 
 // decode_x() returns kInvalidArgument for a malformed message.
-/// The requests kBeginExport and kBeginImport, and an empty answer.
+/// The requests kBeginExport, kBeginParts and kBeginImport, and an empty answer.
 transport::Message encode_state(StateKind kind, std::uint64_t epoch = 0);
 /// kEndState, kCommitImport, and kBeginImport's answer.
 transport::Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch = 0);

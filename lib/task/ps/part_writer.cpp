@@ -19,6 +19,7 @@
 #include "tfd/process/fd.hpp"
 #include "tfd/tensor/digest.hpp"
 #include "tfd/tensor/safetensors.hpp"
+#include "tfd/tensor/snapshot.hpp"
 #include "tfd/variable/unfinished_checkpoint.hpp"
 
 namespace tfd::task {
@@ -135,11 +136,12 @@ class PartFile {
   Result<void> write(const std::atomic<bool>& is_cancelled, const std::atomic<bool>& leave_off) {
     std::size_t left = kReleased;
     for (; !is_written(); ++at_, offset_ = 0) {
-      const std::span<const std::byte> bytes = values_[at_].second.bytes();
-      while (offset_ < bytes.size()) {
+      const tensor::Tensor& value = values_[at_].second;
+      while (offset_ < value.byte_size()) {
         if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
         if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
-        const auto chunk = bytes.subspan(offset_, std::min({bytes.size() - offset_, left, kChunk}));
+        const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk});
+        const auto chunk = tensor::read_snapshot(value, offset_, std::span(chunk_).first(size));
         digest_ = tensor::digest(chunk, digest_);
         TFD_TRY(file_.write(chunk));
         offset_ += chunk.size();
@@ -164,6 +166,7 @@ class PartFile {
 
   NewFile file_;
   variable::NamedValues values_;
+  std::vector<std::byte> chunk_ = std::vector<std::byte>(kChunk);
   std::size_t at_ = 0;        // those before it are written
   std::size_t offset_ = 0;    // and so many bytes of this one
   std::size_t released_ = 0;  // those before it are gone

@@ -2,6 +2,7 @@
 #include "state_transfers.hpp"
 
 #include "messages/protocol.hpp"
+#include "tfd/tensor/snapshot.hpp"
 
 namespace tfd::task {
 namespace {
@@ -29,11 +30,12 @@ tl::unexpected<Error> no_transfer(const char* what) {
 void StateTransfers::handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
                             transport::Responder responder) {
   const auto kind = static_cast<StateKind>(request.kind);
-  if (kind == StateKind::kBeginExport || kind == StateKind::kBeginImport)
+  if (kind == StateKind::kBeginExport || kind == StateKind::kBeginParts || kind == StateKind::kBeginImport)
     if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
   switch (kind) {
     case StateKind::kBeginExport:
-      return begin_export(served, caller.connection, std::move(responder));
+    case StateKind::kBeginParts:
+      return begin_export(served, caller.connection, kind == StateKind::kBeginParts, std::move(responder));
     case StateKind::kExportPart:
       return responder.reply(export_part(caller.connection, request));
     case StateKind::kBeginImport:
@@ -66,7 +68,8 @@ bool StateTransfers::drop_unused(Clock::time_point since) {
   return !empty();
 }
 
-void StateTransfers::begin_export(const Served& served, std::uint64_t connection, transport::Responder responder) {
+void StateTransfers::begin_export(const Served& served, std::uint64_t connection, bool is_for_parts,
+                                  transport::Responder responder) {
   if (exports_.size() >= kMostExports)
     return responder.reply(fail(Code::kResourceExhausted, "{} exports are under way already", exports_.size()));
   const std::uint64_t id = next_id_++;
@@ -75,8 +78,8 @@ void StateTransfers::begin_export(const Served& served, std::uint64_t connection
   exports_[id] = {connection, Clock::now(), snapshot};
   const std::int64_t iterations = served->store().iterations();
   VariableQueues::Request request{.targets = served->all(), .done = {}, .responder = std::move(responder)};
-  request.at = [served, snapshot](std::size_t part) -> Result<void> {
-    snapshot->variables[part] = served->store().copy(part);
+  request.at = [served, snapshot, is_for_parts](std::size_t part) -> Result<void> {
+    snapshot->variables[part] = is_for_parts ? served->store().snapshot(part) : served->store().copy(part);
     return {};
   };
   request.done = [served, snapshot, id, iterations](const Error*) -> Result<transport::Message> {
@@ -98,7 +101,7 @@ Result<transport::Message> StateTransfers::export_part(std::uint64_t connection,
   for (const std::uint32_t position : part.positions) {
     if (position >= found->snapshot->values.size())
       return fail(Code::kInvalidArgument, "entry {} of an export of {}", position, found->snapshot->values.size());
-    answer.tensors.push_back(found->snapshot->values[position].second);
+    answer.tensors.push_back(tensor::whole_snapshot(found->snapshot->values[position].second));
   }
   return answer;
 }

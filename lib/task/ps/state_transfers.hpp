@@ -54,7 +54,7 @@ class StateTransfers {
     std::uint64_t bytes = 0;
   };
 
-  void begin_export(const Served& served, std::uint64_t connection, transport::Responder responder);
+  void begin_export(const Served& served, std::uint64_t connection, bool is_for_parts, transport::Responder responder);
   Result<transport::Message> export_part(std::uint64_t connection, const transport::Message& request);
   void write_part(std::uint64_t connection, const transport::Message& request, transport::Responder responder);
   void probe(std::uint64_t connection, const transport::Message& request, transport::Responder responder);

@@ -4,6 +4,7 @@
 // write.
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "messages/state_messages.hpp"
 #include "ps_bed.hpp"
@@ -44,6 +45,20 @@ std::vector<Update> add_everywhere(float value) {
   return out;
 }
 
+/// An update of some rows of each, and of all of one.
+std::vector<Update> add_here_and_there(std::uint64_t seed) {
+  std::vector<Update> out{{UpdateKind::kAssignAdd, "b", filled_with(1)}};
+  for (const char* name : {"a", "c"}) {
+    Tensor rows = Tensor::uninitialized(DType::kS64, {100}), values = Tensor::uninitialized(DType::kF32, {100});
+    for (std::int64_t i = 0; i < 100; ++i) {
+      rows.mutable_as<std::int64_t>()[i] = (static_cast<std::int64_t>(seed) * 7919 + i * 59'999) % kElements;
+      values.mutable_as<float>()[i] = 1;
+    }
+    out.push_back({UpdateKind::kAddRows, name, values, rows});
+  }
+  return out;
+}
+
 /// A directory with an unfinished checkpoint, and what a coordinator asks about it.
 struct ProbedPlace {
   TemporaryDirectory directory;
@@ -63,7 +78,7 @@ Result<void> ask_probe(PsClient& client, const DirectoryProbe& probe) {
   return client.ask<void>([&](Deadline deadline, auto done) { client.task().probe(probe, deadline, done); }).get();
 }
 ExportedState snapshot_of(PsClient& client) {
-  return client.ask<ExportedState>([&](Deadline deadline, auto done) { client.task().begin_export(deadline, done); })
+  return client.ask<ExportedState>([&](Deadline deadline, auto done) { client.task().begin_parts(deadline, done); })
       .get()
       .value();
 }
@@ -88,9 +103,9 @@ TEST_CASE("parts of checkpoints: are of one moment while updates go on, and the 
   CHECK(load_file(place.file(probe_answer_name(0)))->starts_with("secret"));
   REQUIRE(trainer->update(0, add_everywhere(5)).get());
   const auto listed = snapshot_of(*client);
-  REQUIRE(trainer->update(1, add_everywhere(1)).get());
+  REQUIRE(trainer->update(1, add_here_and_there(1)).get());
   auto written = write_to(*client, listed.id, place.part(2, 3));
-  for (std::uint64_t i = 2; i < 6; ++i) REQUIRE(trainer->update(i, add_everywhere(1)).get());
+  for (std::uint64_t i = 2; i < 6; ++i) REQUIRE(trainer->update(i, add_here_and_there(i)).get());
   const auto part = written.get();
   REQUIRE_MESSAGE(part, (part ? "" : part.error().message));
   const std::string path = place.file("part-2-of-3.safetensors");
@@ -106,7 +121,12 @@ TEST_CASE("parts of checkpoints: are of one moment while updates go on, and the 
     digest = tensor::digest(value, digest);
   }
   CHECK(part->digest == digest);
-  CHECK(client->read({"a"}).get().value()[0].as<float>()[0] == 10);
+  CHECK(client->read({"b"}).get().value()[0].as<float>()[0] == 10);
+  const auto sum_of = [&](const char* name) {
+    const Tensor value = client->read({name}).get().value()[0];
+    return std::accumulate(value.as<float>().begin(), value.as<float>().end(), 0.0);
+  };
+  CHECK(sum_of("a") == 5.0 * kElements + 500);
   // The export has ended.
   CHECK(write_to(*client, listed.id, place.part(3, 3)).get().error().code == Code::kAborted);
 }

@@ -105,6 +105,8 @@ class ServerClient : public TaskClient {
   // The single requests of these two. A transfer ends with end_state(), with the connection, or after ten minutes
   // without a request.
   void begin_export(Deadline deadline, Callback<ExportedState> done);
+  /// The same for write_part(): meanwhile rows of variables change where they lie.
+  void begin_parts(Deadline deadline, Callback<ExportedState> done);
   /// Gets the values at these positions of ExportedState::entries.
   void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                    Callback<std::vector<tensor::Tensor>> done);

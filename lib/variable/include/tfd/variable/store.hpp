@@ -181,6 +181,8 @@ class VariableStore {
   const tensor::Tensor& value(std::size_t variable) const { return variables_[variable].value; }
   /// A copy that shares the buffers: later updates go into new ones.
   VariableState copy(std::size_t variable) const { return variables_[variable]; }
+  /// A copy of tensor::take_snapshot()s: updates of rows go on where they lie.
+  VariableState snapshot(std::size_t variable);
   void replace(std::size_t variable, VariableState restored);
   void use_average(std::size_t variable);
 
