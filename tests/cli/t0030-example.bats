@@ -68,6 +68,7 @@ teardown() { run_teardown; }
   run -65 tfd-example linear mine
   [ "$output" = "tfd-example: mine is there, and not an empty directory: name another one" ]
   run -65 tfd-example linear mine/file
+  run -71 tfd-example linear /proc/mine
   rm mine/file
   run -0 tfd-example linear mine
 }

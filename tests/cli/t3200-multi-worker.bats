@@ -77,6 +77,9 @@ teardown() { run_teardown; }
   start_group 3 "${args[@]}" --set train.steps=30
   group_ends 65
   grep -q "the checkpoint's training has 2 replicas: there are 3 processes, each of which needs a replica (--replicas 3)" worker:0.talk
+  start_group 3 "${args[@]}" --start-over --replicas 2
+  group_ends 65
+  grep -q -- "--replicas 2: there are 3 processes, each of which needs a replica (at least 3)" worker:0.talk
 }
 
 @test "multi-worker: tfd-status shows step, generation, replicas and who is late" {

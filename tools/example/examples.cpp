@@ -84,7 +84,11 @@ Result<fs::path> copy(const fs::path& folder, const std::string& name, const fs:
   fs::create_directories(to, error);
   if (!error) fs::copy(folder / name, to, fs::copy_options::recursive, error);
   if (!error) fs::remove_all(to / "__pycache__", error);  // what pip has compiled
-  if (error) return fail_errno(error.value(), fmt::format("cannot make {}", to.string()));
+  if (error) {
+    auto failed = fail_errno(error.value(), fmt::format("cannot make {}", to.string()));
+    if (failed.value().code == Code::kNotFound) failed.value().code = Code::kSystem;  // 65 is another example's name
+    return failed;
+  }
   // Whoever installed them may have kept them from being written to.
   for (fs::recursive_directory_iterator entry(to, error), end; !error && entry != end; entry.increment(error))
     fs::permissions(entry->path(), fs::perms::owner_write, fs::perm_options::add, error);

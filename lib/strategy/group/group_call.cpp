@@ -42,7 +42,7 @@ Result<void> GroupCall::join() {
   const std::vector<int>& devices = group_->devices();
   const int replicas = options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
   const int members = group_->communicator().size();
-  TFD_TRY(check_replicas(replicas, members, false, "--replicas:"));
+  TFD_TRY(check_replicas(replicas, members, false, {}));
   exchange_ = std::make_unique<GroupExchange>(group_->communicator(), share_replicas(replicas, members),
                                               options_.step_timeout, options_.bucket_bytes);
   return {};

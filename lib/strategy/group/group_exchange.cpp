@@ -142,9 +142,11 @@ std::optional<Difference> find_difference(const std::vector<std::string>& digest
 
 Result<void> check_replicas(int replicas, int members, bool may_come, const std::string& whose) {
   if (replicas >= members) return {};
-  return fail(Code::kInvalidArgument, "{} {}: there {} {} processes, each of which needs a replica (--replicas {})",
-              whose, counted(static_cast<std::uint64_t>(replicas), "replica"), may_come ? "may be" : "are", members,
-              members);
+  const std::string stated = whose.empty() ? fmt::format("--replicas {}", replicas)
+                                           : whose + ' ' + counted(static_cast<std::uint64_t>(replicas), "replica");
+  return fail(Code::kInvalidArgument, "{}: there {} {} processes, each of which needs a replica ({})", stated,
+              may_come ? "may be" : "are", members,
+              whose.empty() ? fmt::format("at least {}", members) : fmt::format("--replicas {}", members));
 }
 
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members) {

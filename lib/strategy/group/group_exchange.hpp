@@ -74,7 +74,7 @@ struct Difference {
 std::optional<Difference> find_difference(const std::vector<std::string>& digests);
 
 /// kInvalidArgument if so many members, who are there or may come, have no replica each. `whose`: the replicas' origin,
-/// with which the line begins.
+/// with which the line begins, such as "the training has"; empty: --replicas.
 Result<void> check_replicas(int replicas, int members, bool may_come, const std::string& whose);
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
 std::vector<step::ReplicaRange> share_replicas(int replicas, int members);

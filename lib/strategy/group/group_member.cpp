@@ -230,7 +230,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   if (!options_.as_tensorflow) use_threads(standings, known.threads, shared);
   if (is_over_hosts()) TFD_TRY(find_system());
   TFD_TRY(share(shared, !is_new                  ? "the training has"
-                        : options_.replicas != 0 ? "--replicas:"
+                        : options_.replicas != 0 ? ""
                                                  : "the checkpoint's training has"));
 
   if (trainer_.is_open())
