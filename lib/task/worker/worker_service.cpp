@@ -9,6 +9,8 @@ namespace tfd::task {
 namespace {
 
 constexpr Duration kUnseen = std::chrono::microseconds(100);  // that answers, and what arrives, may wait for the I/O
+constexpr Duration kHeldAtMost = std::chrono::milliseconds(1);
+constexpr std::size_t kMostHeld = 8;
 
 }  // namespace
 
@@ -29,6 +31,7 @@ void WorkerService::stop() {
     MutexLock lock(mutex_);
     wake_.wait(lock, std::stop_token(), [this]() TFD_REQUIRES(mutex_) { return in_flight_ == 0; });
   }
+  send_held();
   for (Job& job : left) job.responder.reply(fail(Code::kCancelled, "this task is stopping"));
 }
 
@@ -214,7 +217,7 @@ Result<std::optional<transport::Message>> WorkerService::run(Job& job, const ste
                     epoch = call.epoch](Result<void> updated) {
     if (updated) ++closures_done_;
     if (updated)
-      responder->reply(encode(outcome));
+      hold(std::move(*responder), encode(outcome));
     else if (epoch != newest_)
       responder->reply(fail(fenced_off()));
     else if (updated.error().code == Code::kCancelled)
@@ -225,6 +228,28 @@ Result<std::optional<transport::Message>> WorkerService::run(Job& job, const ste
     if (--in_flight_ == 0) wake_.notify_all();
   });
   return std::nullopt;
+}
+
+// The coordinator is woken for several, and while half of those that wait run it has the time to send more.
+void WorkerService::hold(transport::Responder responder, transport::Message outcome) {
+  std::size_t held = 0, waiting = 0;
+  {
+    const MutexLock lock(mutex_);
+    held_.emplace_back(std::move(responder), std::move(outcome));
+    held = held_.size();
+    waiting = jobs_.size();
+  }
+  if (held >= std::min(waiting, kMostHeld)) return send_held();
+  if (held == 1) endpoint_.post_at(Clock::now() + kHeldAtMost, [this] { send_held(); });
+}
+
+void WorkerService::send_held() {
+  Held held;
+  {
+    const MutexLock lock(mutex_);
+    held.swap(held_);
+  }
+  for (auto& [responder, outcome] : held) responder.reply(std::move(outcome));
 }
 
 bool WorkerService::has_next() const {

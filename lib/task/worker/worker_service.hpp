@@ -11,6 +11,8 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "closure_executor.hpp"
 #include "tfd/base/thread_annotations.hpp"
@@ -62,6 +64,9 @@ class WorkerService {
   /// follows the update's.
   Result<std::optional<transport::Message>> run(Job& job, const step::FunctionCall& call, const std::stop_token& stop);
   bool has_next() const;
+  /// Answers closures whose updates are made: several at once while others wait.
+  void hold(transport::Responder responder, transport::Message outcome) TFD_EXCLUDES(mutex_);
+  void send_held() TFD_EXCLUDES(mutex_);
   Result<transport::Message> finish_load(std::uint64_t epoch, Result<transport::Message> loaded);
   Result<void> check_epoch(const transport::Message& request) const;
 
@@ -84,6 +89,8 @@ class WorkerService {
   std::atomic<std::uint64_t> newest_{0};  // epoch of the newest load request
   std::atomic<std::uint64_t> closures_done_{0};
   int in_flight_ TFD_GUARDED_BY(mutex_) = 0;  // closures whose answer follows their update's
+  using Held = std::vector<std::pair<transport::Responder, transport::Message>>;
+  Held held_ TFD_GUARDED_BY(mutex_);  // answers
   std::jthread thread_;
 };
 

@@ -126,6 +126,33 @@ TEST_CASE("in flight: closures that wait are run meanwhile, see what was sent be
   CHECK(floats(cluster.read(0, "w").value()) == std::vector<float>{4, 4});
 }
 
+TEST_CASE("in flight: an answer may wait for others to leave with it, but not for a closure that runs for long") {
+  Counting counting(2);
+  std::promise<void> may_end;
+  const auto end = may_end.get_future().share();
+  Parts& parts = counting.parts;
+  parts.document.insert(parts.document.find(R"("returns")"),
+                        R"("lasts": {"module": "lasts.mlir", "outputs": [{"result": 0}]}, )");
+  parts.modules["lasts.mlir"] = "() -> tensor<2xf32>";
+  parts.bodies["lasts.mlir"] = [end](const Tensors&) -> Result<Tensors> {
+    end.wait();
+    return Tensors{floats({2}, {0, 0})};
+  };
+  SmallCluster cluster(parts, 1);
+  auto first = cluster.start("count");
+  std::vector<std::future<Result<ClosureOutcome>>> others;
+  for (int i = 0; i < 4; ++i) others.push_back(cluster.start("lasts"));
+  begin_before(counting, cluster, 4);
+  REQUIRE(first.wait_for(kSoon) == std::future_status::ready);
+  CHECK(first.get().has_value());
+  for (const auto& one : others) CHECK(!is_ready(one));
+  may_end.set_value();
+  for (auto& one : others) {
+    REQUIRE(one.wait_for(kSoon) == std::future_status::ready);
+    CHECK(one.get().has_value());
+  }
+}
+
 TEST_CASE("in flight: an update that fails is its closure's error, and no other's") {
   Counting counting(2);
   SmallCluster cluster(counting.parts, 1);
