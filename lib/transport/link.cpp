@@ -83,7 +83,7 @@ bool Link::ship(Wire& wire) {
     waiting_.pop_front();
     if (batched_ >= kBatchFrames && !send_batch(wire)) return false;
   }
-  if (may_give_credit()) give_credit();  // withheld until now
+  if (may_give_credit(kCreditStep)) give_credit();  // withheld until now
   return batched_ == 0 || send_batch(wire);
 }
 
@@ -103,7 +103,8 @@ bool Link::send_chunk(Wire& wire) {
   Outgoing stream = std::move(streams_.front());
   streams_.pop_front();
   const Block& block = stream.message.blocks[stream.block];
-  const std::size_t size = std::min(kChunkBytes, block.bytes.size() - stream.position);
+  pace_.on_chunk(sent_, Clock::now());
+  const std::size_t size = std::min(pace_.chunk_bytes(), block.bytes.size() - stream.position);
   append_header(batch_, {.type = FrameType::kChunk,
                          .flags = kDetached,
                          .block = block.index,
@@ -125,7 +126,9 @@ bool Link::send_chunk(Wire& wire) {
 }
 
 void Link::on_credit(std::uint64_t taken) {
-  if (taken > taken_ && taken <= sent_) taken_ = taken;
+  if (taken <= taken_ || taken > sent_) return;
+  taken_ = taken;
+  pace_.on_credit(taken, Clock::now());
 }
 
 Result<void> Link::count_received(const FrameHeader& header) {
@@ -134,7 +137,8 @@ Result<void> Link::count_received(const FrameHeader& header) {
   if (received_ - acknowledged_ > kCreditWindow + kWireMessageBytes)
     return fail(Code::kResourceExhausted, "{} bytes without credit, where {} are allowed", received_ - acknowledged_,
                 kCreditWindow);
-  if (may_give_credit()) give_credit();
+  const bool is_due = header.type == FrameType::kChunk && heard - gave_credit_ >= kCreditInterval;
+  if (may_give_credit(is_due ? 1 : kCreditStep)) give_credit();
   return {};
 }
 
@@ -148,6 +152,7 @@ bool Link::may_answer_ping() {
 
 void Link::give_credit() {
   acknowledged_ = received_;
+  gave_credit_ = heard;
   control({.type = FrameType::kCredit, .position = received_});
 }
 

@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "message.hpp"
+#include "pace.hpp"
 #include "wire.hpp"
 
 namespace tfd::transport {
 
-/// Unacknowledged bytes in flight, at most: the memory that a slow reader costs us, and the bandwidth-delay product up
-/// to which a connection is filled (16 MiB: 1 ms at 128 Gbit/s).
-inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
-/// Acknowledged this often; small, because acknowledgements also show a slow connection's liveness.
+/// Acknowledged after so many bytes; and chunks after so long, since on a slow connection acknowledgements are all that
+/// is heard of whoever gets them: what answers a ping waits behind them.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
+inline constexpr Duration kCreditInterval = std::chrono::milliseconds(250);
 /// Backlog above which arriving requests aren't acknowledged and large answers aren't made: a caller that doesn't read
 /// replies can't send more requests. Replies are always acknowledged, so that the serving side can always send its own,
 /// and transfers in opposite directions never deadlock.
@@ -109,13 +109,15 @@ class Link {
     std::uint64_t bytes() const { return kBegunBytes + kBegunTensorBytes * assembly.tensor_count() + assembly.bytes(); }
   };
   bool has_queued() const { return !waiting_.empty() || !streams_.empty(); }
-  bool has_credit() const { return sent_ - taken_ < kCreditWindow; }
+  bool has_credit() const { return sent_ - taken_ < pace_.window(); }
   bool may_begin() const;
   bool has_room() const { return backlog_ + promised_ <= kBacklogLimit; }
   bool send_batch(Wire& wire);
   bool send_chunk(Wire& wire);
   void give_credit();
-  bool may_give_credit() const { return acknowledged_ + kCreditStep <= received_ && (!is_accepted(id_) || has_room()); }
+  bool may_give_credit(std::uint64_t least) const {
+    return acknowledged_ + least <= received_ && (!is_accepted(id_) || has_room());
+  }
   std::uint64_t most_bytes() const;
   std::optional<Arrived> finish(Partial& partial);
 
@@ -135,8 +137,10 @@ class Link {
   };
   std::deque<Promise> without_room_;
   std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_ is what the other side acknowledged
+  Pace pace_;
 
   std::uint64_t received_ = 0, acknowledged_ = 0;
+  Clock::time_point gave_credit_{};
   Clock::time_point answered_ping_{};
   std::optional<FrameHeader> awaited_;
   std::unordered_map<std::uint64_t, Partial> partials_;

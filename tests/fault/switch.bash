@@ -19,6 +19,11 @@ switched_hosts() { # COUNT
 # The cable of host I is pulled, and plugged in.
 cut_off() { ip -n "$NS-switch" link set "port$1" down; }   # I
 plugged_in() { ip -n "$NS-switch" link set "port$1" up; } # I
+# The cable of host I carries so much a second each way, "1mbit", of what waits no longer than 400 ms.
+slow_cable() { # I RATE
+  tc -n "$NS-$1" qdisc add dev eth0 root tbf rate "$2" burst 16kb latency 400ms 2>/dev/null &&
+    tc -n "$NS-switch" qdisc add dev "port$1" root tbf rate "$2" burst 16kb latency 400ms
+}
 switched_hosts_end() {
   local name
   [ -z "${NS:-}" ] || for name in $(ip netns list 2>/dev/null | sed -n "s/^\($NS-[a-z0-9]*\).*/\1/p"); do ip netns del "$name" || true; done

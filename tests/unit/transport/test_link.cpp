@@ -72,6 +72,18 @@ struct Ends {
       while (!rest.empty()) out.on_credit(take_frame(rest)->header.position);
     }
   }
+  bool back_has_credit() const {
+    for (const Parcel& parcel : back.sent)
+      for (std::span<const std::byte> rest = as_bytes(parcel.bytes); !rest.empty();)
+        if (take_frame(rest)->header.type == FrameType::kCredit) return true;
+    return false;
+  }
+  // Takes what the reader sent, and says how many bytes that were.
+  std::uint64_t take_back() {
+    std::uint64_t size = 0;
+    for (const Parcel& parcel : std::exchange(back.sent, {})) size += parcel.piece.size() + parcel.bytes.size();
+    return size;
+  }
 };
 
 tensor::Tensor bytes(std::int64_t count) { return tensor::Tensor::zeros(tensor::DType::kU8, {count}); }
@@ -100,10 +112,73 @@ TEST_CASE("link: no message of the wire is larger than a chunk and its header, a
   ends.queue(1, {1, "", {bytes(5 << 20)}});
   ends.queue(2, {1, std::string(300000, 'm'), {bytes(1 << 20)}});
   ends.queue(3, {1, "small", {}});
+  std::vector<std::uint64_t> arrived;
+  for (int round = 0; round < 100 && arrived.size() < 3; ++round) {
+    CHECK(ends.out.ship(ends.tape));
+    for (const Parcel& parcel : ends.tape.sent)
+      CHECK((parcel.keep ? parcel.piece.size() : parcel.bytes.size()) <= kChunkBytes);
+    for (const std::uint64_t id : ends.read()) arrived.push_back(id);
+    ends.acknowledge();
+  }
+  CHECK(arrived == std::vector<std::uint64_t>{3, 2, 1});
+}
+
+TEST_CASE("link: a connection is slow until its acknowledgements show otherwise, and again when they come late") {
+  Pace pace;
+  Clock::time_point now = Clock::now();
+  const auto carries = [&](std::uint64_t& position, Duration a_chunk) {
+    pace.on_chunk(position, now);
+    now += a_chunk;
+    position += kChunkBytes;
+    pace.on_credit(position, now);
+  };
+  std::uint64_t at = 1 << 20;  // small messages have gone before
+  CHECK(pace.chunk_bytes() == kSlowChunkBytes);
+  for (int i = 0; i < 10; ++i) carries(at, 1s);
+  CHECK(pace.window() == kSlowWindow);
+  CHECK(pace.chunk_bytes() == kSlowChunkBytes);
+  for (int i = 0; i < 2; ++i) carries(at, 1ms);
+  CHECK(pace.window() == 4 * kSlowWindow);
+  CHECK(pace.chunk_bytes() == kChunkBytes);
+  for (int i = 0; i < 10; ++i) carries(at, 1ms);
+  CHECK(pace.window() == kCreditWindow);
+  // A pause between two messages doesn't count.
+  now += std::chrono::hours(1000);
+  carries(at, 1ms);
+  CHECK(pace.window() == kCreditWindow);
+  // Neither does an acknowledgement of little that comes at once.
+  pace.on_chunk(at, now);
+  pace.on_credit(at += 1000, now += 100us);
+  CHECK(pace.window() == kCreditWindow);
+  // This one is of an hour in which a thousand bytes were taken.
+  pace.on_credit(at += 1000, now += 1h);
+  CHECK(pace.window() == kSlowWindow);
+}
+
+TEST_CASE("link: chunks are acknowledged at least four times a second, however few came") {
+  Ends ends;
+  ends.queue(1, {1, "", {bytes(200 << 10)}});
   CHECK(ends.out.ship(ends.tape));
-  for (const Parcel& parcel : ends.tape.sent)
-    CHECK((parcel.keep ? parcel.piece.size() : parcel.bytes.size()) <= kChunkBytes);
-  CHECK(ends.read() == std::vector<std::uint64_t>{3, 2, 1});
+  const auto arrives = [&](Duration later) {  // a chunk and its header
+    ends.in.heard += later;
+    for (int parcels = 2; parcels > 0; --parcels) {
+      Tape one;
+      one.sent.push_back(std::move(ends.tape.sent.front()));
+      ends.tape.sent.pop_front();
+      std::swap(ends.tape.sent, one.sent);
+      ends.read();
+      std::swap(ends.tape.sent, one.sent);
+    }
+    CHECK(ends.in.ship(ends.back));
+    const bool is_acknowledged = ends.back_has_credit();
+    ends.take_back();
+    return is_acknowledged;
+  };
+  CHECK(arrives(0ms));
+  CHECK(!arrives(100ms));
+  CHECK(!arrives(100ms));
+  CHECK(arrives(100ms));
+  CHECK(!arrives(1ms));
 }
 
 TEST_CASE("link: no more than the window is sent until the reader has taken it") {
@@ -130,24 +205,20 @@ TEST_CASE("link: who doesn't take replies gets no credit for requests") {
     ends.in.queue(id, Deadline::never(),
                   *encode_message({.type = FrameType::kReply, .id = id}, {1, "", {bytes(1 << 20)}}));
   CHECK(ends.in.ship(ends.back));
-  ends.back.sent.clear();
-  for (std::uint64_t id = 1; id <= 8; ++id) ends.queue(id, {1, "", {bytes(1 << 20)}});
+  std::uint64_t taken = ends.take_back();
+  ends.queue(1, {1, "", {bytes(900 << 10)}});
   CHECK(ends.out.ship(ends.tape));
-  CHECK(ends.read().size() == 8);
+  CHECK(ends.read().size() == 1);
   CHECK(ends.in.ship(ends.back));
   CHECK(ends.back.sent.empty());
-  ends.in.on_credit(16 << 20);
-  CHECK(ends.in.ship(ends.back));
-  ends.in.on_credit(32 << 20);
-  CHECK(ends.in.ship(ends.back));
-  ends.in.on_credit(48 << 20);
-  CHECK(ends.in.ship(ends.back));
-  bool has_credit = false;
-  for (const Parcel& parcel : ends.back.sent) {
-    std::span<const std::byte> rest = as_bytes(parcel.bytes);
-    while (!rest.empty()) has_credit = take_frame(rest)->header.type == FrameType::kCredit || has_credit;
+  int rounds = 0;
+  for (; rounds < 1000 && !ends.back_has_credit(); ++rounds) {
+    taken += ends.take_back();
+    ends.in.on_credit(taken);
+    CHECK(ends.in.ship(ends.back));
   }
-  CHECK(has_credit);
+  CHECK(taken > 30 << 20);  // until 64 MiB are left
+  CHECK(ends.back_has_credit());
 }
 
 TEST_CASE("link: of large messages no more are begun at a time than may be, and all arrive") {
