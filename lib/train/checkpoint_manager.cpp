@@ -122,9 +122,15 @@ Result<void> CheckpointManager::probe() const {
   }
   const std::string path = fmt::format("{}/.probe-{}", directory, ::getpid());
   const auto written = save_file(path, std::string(kProbeBytes, '\0'));
-  if (!written) return refuse(written.error().code, written.error().message);
   std::filesystem::remove(path, error);
-  return {};
+  if (written || is_borne(written.error())) return {};
+  return refuse(written.error().code, written.error().message);
+}
+
+// A disk that was filled while the training ran is said at each checkpoint, and ends nothing: not one that goes on
+// after a loss, either.
+bool CheckpointManager::is_borne(const Error& error) const {
+  return options_.takes_over && error.code == Code::kResourceExhausted;
 }
 
 Result<void> CheckpointManager::begin(std::optional<variable::CheckpointWriter> group) {
@@ -139,7 +145,8 @@ Result<void> CheckpointManager::begin(std::optional<variable::CheckpointWriter> 
   own.erase(std::ranges::find_if(own, is_latest) == own.end() ? own.begin() : std::ranges::find_if(own, is_latest) + 1,
             own.end());
   index_.writer = writer_;
-  TFD_TRY(variable::write_checkpoint_index(directory, index_));
+  const auto written = variable::write_checkpoint_index(directory, index_);
+  if (!written && !is_borne(written.error())) return written;
   remove_run_end(directory);
   return {};
 }

@@ -58,6 +58,29 @@ both_refuse() { # CODE PATTERN
   both_refuse 71 'disk/ck: .*no space left on device'
 }
 
+@test "checkpoints: a disk that is full when a parameter server is lost ends nothing either" {
+  small_disk 256k
+  counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "disk/ck", "every": 500}}'
+  serve --jobs worker=1,ps=2
+  coordinate program.json --cluster spec.json --max-failures 3
+  event '.event == "checkpoint"'
+  head -c 1M /dev/zero >disk/all 2>/dev/null || true
+  ln -s talk coordinator.talk
+  RUN=$COORDINATOR until_talk coordinator 'cannot write a checkpoint of step .*: .*no space left on device'
+  kill -KILL "$(task_pid ps:0)"
+  event '.event == "server" and .failure == 1'
+  event '.event == "start" and .step > 0 and .resumed_from != null'
+  event '.event == "step"'
+  rm disk/all
+  event '.event == "checkpoint"'
+  kill -TERM "$COORDINATOR"
+  event '.event == "end" and .reason == "interrupted"'
+  local step
+  step=$(jq .step <<<"$EVENT")
+  coordinator_ends 75
+  [ "$(counts_in disk/ck)" = "$step $step $step" ]
+}
+
 @test "checkpoints: a disk that fills up later ends nothing, unless the last checkpoint can't be written" {
   small_disk 256k
   counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "disk/ck", "every": 500}}'

@@ -89,6 +89,7 @@ class CheckpointManager {
 
  private:
   Result<void> start_over();
+  bool is_borne(const Error& error) const;
 
   const program::TrainDef& train_;
   bool writes_;
