@@ -115,6 +115,14 @@ void SnapshotStorage::read(std::size_t offset, std::span<std::byte> into) const 
   saved_->put_back(offset, into);
 }
 
+/// What the snapshot that is read of a tensor has saved; null if others share the tensor besides, or nobody does.
+std::shared_ptr<SavedRows> saved_beside(const Tensor& live) {
+  auto* const shared = dynamic_cast<const LiveStorage*>(live.storage().get());
+  // Counted before: a snapshot that is still read then was one of the two.
+  const bool are_two = shared != nullptr && live.storage().use_count() == 2;
+  return are_two ? shared->saved() : nullptr;
+}
+
 const SnapshotStorage* snapshot_of(const Tensor& tensor) {
   return dynamic_cast<const SnapshotStorage*>(tensor.storage().get());
 }
@@ -147,14 +155,13 @@ Tensor whole_snapshot(const Tensor& snapshot) {
   return out;
 }
 
+bool can_change_rows(const Tensor& live) { return live.is_sole_owner() || saved_beside(live) != nullptr; }
+
 std::byte* rows_to_change(Tensor& live, std::span<const std::int64_t> rows) {
-  auto* const shared = dynamic_cast<LiveStorage*>(live.storage().get());
-  // Counted before: a snapshot that is still read then was one of the two.
-  const bool are_two = shared != nullptr && live.storage().use_count() == 2;
-  if (const auto saved = are_two ? shared->saved() : nullptr) {
-    for (const std::int64_t row : rows) saved->save(shared->data(), static_cast<std::size_t>(row));
+  if (const auto saved = saved_beside(live)) {
+    for (const std::int64_t row : rows) saved->save(live.data(), static_cast<std::size_t>(row));
     std::atomic_thread_fence(std::memory_order_release);
-    return shared->writable();
+    return live.storage()->writable();
   }
   if (!live.is_sole_owner()) live = live.unshared();
   return live.mutable_data();

@@ -364,6 +364,14 @@ void VariableStore::use_averages() {
   for (std::size_t i = 0; i < variables_.size(); ++i) use_average(i);
 }
 
+bool VariableStore::changes_rows_alone(std::size_t variable, UpdateKind kind) const {
+  const VariableState& state = variables_[variable];
+  if (!updates_rows(kind) || !tensor::can_change_rows(state.value)) return false;
+  if (kind != UpdateKind::kGradientRows) return true;
+  return optimizer_->touches_rows_alone(state.name) && state.slots.size() >= optimizer_->slot_count(state.name) &&
+         std::ranges::all_of(state.slots, [](const auto& slot) { return tensor::can_change_rows(slot.second); });
+}
+
 VariableState VariableStore::snapshot(std::size_t variable) {
   VariableState& live = variables_[variable];
   VariableState out{live};

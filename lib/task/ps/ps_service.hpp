@@ -92,6 +92,7 @@ class PsService {
   void move_state(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);
   void drop_unused_states();
   bool is_small(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const;
+  bool are_rows_alone(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const;
 
   std::string name_;
   step::MakeEngine make_engine_;

@@ -6,15 +6,27 @@
 
 namespace tfd::task {
 
-// An update may copy a value that is in use, so it counts as large as the variable.
+// An update may copy a value that is in use, so it counts as large as the variable; one of rows, as large as these.
 bool PsService::is_small(const std::vector<std::size_t>& targets, const std::vector<variable::Update>& updates) const {
   std::size_t bytes = 0;
-  for (const std::size_t target : targets) bytes += served_->store().value_bytes(target);
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (i >= updates.size() || !variable::updates_rows(updates[i].kind))
+      bytes += served_->store().value_bytes(targets[i]);
   for (const variable::Update& update : updates) {
     if (variable::is_gradient(update.kind) && has_modules_) return false;
     if (update.value.has_value()) bytes += update.value.byte_size();
   }
   return bytes <= kSmallBytes;
+}
+
+/// Whether updates of rows of these variables, whose queues are empty, touch nothing but these rows.
+bool PsService::are_rows_alone(const std::vector<std::size_t>& targets,
+                               const std::vector<variable::Update>& updates) const {
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    if (variable::updates_rows(updates[i].kind) && served_->store().value_bytes(targets[i]) > kSmallBytes &&
+        !served_->store().changes_rows_alone(targets[i], updates[i].kind))
+      return false;
+  return true;
 }
 
 namespace {
@@ -115,6 +127,8 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
   change.changes = admission.is_new;
   const auto updates = std::make_shared<std::vector<variable::Update>>(std::move(update.updates));
   if (admission.is_new)
+    change.is_fast = [this, updates, targets = change.targets] { return are_rows_alone(targets, *updates); };
+  if (admission.is_new)
     change.at = [served = served_, updates, due, of_due = std::move(admission.due),
                  targets = change.targets](std::size_t part) -> Result<void> {
       {
@@ -172,6 +186,7 @@ Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates,
   const auto shared = std::make_shared<std::vector<variable::Update>>(std::move(updates));
   VariableQueues::Request request{
       .targets = targets, .is_small = is_quick, .changes = true, .done = {}, .responder = std::move(responder)};
+  request.is_fast = [this, shared, targets] { return are_rows_alone(targets, *shared); };
   request.at = [served = served_, shared, targets](std::size_t part) -> Result<void> {
     const variable::Update one = std::move((*shared)[part]);
     return served->store().perform(targets[part], one);

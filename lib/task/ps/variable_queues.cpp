@@ -71,9 +71,10 @@ void VariableQueues::start(Request request) {
   const std::vector<std::size_t> targets = request.targets;
   if (request.changes)
     for (const std::size_t target : targets) versions_[target].changed();
-  const bool at_once = request.is_small && std::ranges::all_of(targets, [this](std::size_t target) {
-                         return executor_.is_idle(*queues_[target]);
-                       });
+  const bool at_once =
+      request.is_small &&
+      std::ranges::all_of(targets, [this](std::size_t target) { return executor_.is_idle(*queues_[target]); }) &&
+      (!request.is_fast || request.is_fast());
   const auto job = std::make_shared<Job>(shared_from_this(), std::move(request));
   if (targets.empty()) return job->answer();
   if (at_once) {

@@ -154,7 +154,7 @@ class RuleOptimizer final : public Optimizer {
     TFD_TRY(check_gradient(state.name, state.value.spec(), state.value.spec()));
     TFD_TRY(check_rows(state.name, state.value.spec(), gradient));
     const Rows rows = TFD_TRY(sum_duplicates(gradient));
-    if (s_.accumulation > 1 || moves_all_rows(state.name)) {
+    if (!touches_rows_alone(state.name)) {
       Tensor dense = Tensor::zeros(state.value.dtype(), state.value.shape());
       TFD_TRY(scatter_rows(dense, RowOp::kAssign, rows));
       return apply(state, dense);
@@ -170,6 +170,10 @@ class RuleOptimizer final : public Optimizer {
       TFD_TRY(scatter_rows(state.slots[i].second, RowOp::kAssign, {rows.indices, part.slots[i].second}));
     state.updates = part.updates;
     return {};
+  }
+
+  bool touches_rows_alone(std::string_view variable) const override {
+    return s_.accumulation <= 1 && !moves_all_rows(variable);
   }
 
   std::shared_ptr<const DeviceUpdate> device_update_of(std::string_view variable,

@@ -32,6 +32,33 @@ VariableStore store_of_two() {
 
 }  // namespace
 
+TEST_CASE("store: says which updates of rows change them where they lie, and touch nothing else") {
+  VariableStore store;
+  REQUIRE(store.create("t", Tensor::zeros(DType::kF32, {4000, 16})));
+  store.set_optimizer(optimizer_of(R"({"adagrad": {"learning_rate": 1}})"));
+  CHECK(store.changes_rows_alone(0, UpdateKind::kAddRows));
+  CHECK_FALSE(store.changes_rows_alone(0, UpdateKind::kAssignAdd));
+  CHECK_FALSE(store.changes_rows_alone(0, UpdateKind::kGradientRows));  // its slot is made first
+  const Tensor ids = Tensor::zeros(DType::kS32, {1});
+  REQUIRE(store.apply(0, {{UpdateKind::kGradientRows, "t", Tensor::zeros(DType::kF32, {1, 16}), ids}}));
+  CHECK(store.changes_rows_alone(0, UpdateKind::kGradientRows));
+  {
+    const VariableState snapshot = store.snapshot(0);
+    CHECK(store.changes_rows_alone(0, UpdateKind::kGradientRows));
+    const Tensor reader = store.value(0);
+    CHECK_FALSE(store.changes_rows_alone(0, UpdateKind::kAddRows));
+  }
+  const VariableState copy = store.copy(0);
+  CHECK_FALSE(store.changes_rows_alone(0, UpdateKind::kGradientRows));
+
+  VariableStore moving;  // all moments decay with each update
+  REQUIRE(moving.create("t", Tensor::zeros(DType::kF32, {4000, 16})));
+  moving.set_optimizer(optimizer_of(R"({"adam": {}})"));
+  REQUIRE(moving.apply(0, {{UpdateKind::kGradientRows, "t", Tensor::zeros(DType::kF32, {1, 16}), ids}}));
+  CHECK_FALSE(moving.changes_rows_alone(0, UpdateKind::kGradientRows));
+  CHECK(moving.changes_rows_alone(0, UpdateKind::kAssignRows));
+}
+
 TEST_CASE("store: what is settled counts as applied, and is not remembered one by one") {
   AppliedSet applied;
   for (std::uint64_t sequence = 0; sequence < 100; sequence += 2) applied.insert(sequence);

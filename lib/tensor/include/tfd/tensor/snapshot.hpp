@@ -20,6 +20,8 @@ std::span<const std::byte> read_snapshot(const Tensor& snapshot, std::size_t off
 /// A tensor like any other with its elements.
 Tensor whole_snapshot(const Tensor& snapshot);
 
+/// True if rows_to_change() copies nothing but rows: nobody but a snapshot shares the tensor.
+bool can_change_rows(const Tensor& live);
 /// The bytes of a tensor whose rows (of dimension 0, in range) are about to change: its own ones, if nobody but a
 /// snapshot shares them; otherwise it gets a buffer of its own first.
 std::byte* rows_to_change(Tensor& live, std::span<const std::int64_t> rows);

@@ -93,6 +93,8 @@ class Optimizer {
   /// where that gives what the dense gradient would (or the v1 original does so), and always with "lazy_rows"; else the
   /// moments of all rows decay. kInvalidArgument, kOutOfRange.
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
+  /// Whether it touches only these rows of a variable of that name.
+  virtual bool touches_rows_alone(std::string_view /*variable*/) const { return false; }
 
   /// What shares a norm with the mean of that variable's accumulated gradients; empty: all others ("global_clipnorm");
   /// else the shards of the variable of that name ("clipnorm"). nullopt: nothing does, and apply() clips it.

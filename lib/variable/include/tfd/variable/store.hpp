@@ -175,6 +175,8 @@ class VariableStore {
   // The next ones are about one variable.
   /// Performs an update that was admitted. Fails only in an optimizer of the program's own.
   Result<void> perform(std::size_t variable, const Update& update);
+  /// Whether an update of that kind would change rows where they lie and touch nothing else of the variable.
+  bool changes_rows_alone(std::size_t variable, UpdateKind kind) const;
   /// Optimizer::due_square_sum() of a variable whose update is due.
   double due_square_sum(std::size_t variable) const { return optimizer_->due_square_sum(variables_[variable]); }
   Result<void> perform_due(std::size_t variable, double square_sum);
