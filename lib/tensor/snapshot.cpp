@@ -93,14 +93,20 @@ class SnapshotStorage final : public Storage {
   std::shared_ptr<SavedRows> saved_;  // last: ends first, so that who sees it sees a snapshot among the owners
 };
 
+void fence([[maybe_unused]] std::memory_order order) {
+#ifndef __SANITIZE_THREAD__  // which doesn't know fences
+  std::atomic_thread_fence(order);
+#endif
+}
+
 template <class T>
-void copy_each(const std::byte* from, std::byte* to, std::size_t count) {
+[[gnu::no_sanitize("thread")]] void copy_each(const std::byte* from, std::byte* to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     reinterpret_cast<T*>(to)[i] = __atomic_load_n(reinterpret_cast<const T*>(from) + i, __ATOMIC_RELAXED);
 }
 
 /// Copies what may be changing: what was read of a changing row is replaced afterwards.
-[[gnu::no_sanitize("thread"), gnu::flatten]] void copy_changing(const std::byte* from, std::span<std::byte> to) {
+[[gnu::no_sanitize("thread")]] void copy_changing(const std::byte* from, std::span<std::byte> to) {
   const bool is_aligned =
       (reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to.data())) % 8 == 0;
   const std::size_t words = is_aligned ? to.size() / 8 : 0;
@@ -111,7 +117,7 @@ void copy_each(const std::byte* from, std::byte* to, std::size_t count) {
 // Whoever changes a row has saved it before: with a changed byte its saved piece is seen.
 void SnapshotStorage::read(std::size_t offset, std::span<std::byte> into) const {
   copy_changing(live_->data() + offset, into);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  fence(std::memory_order_acquire);
   saved_->put_back(offset, into);
 }
 
@@ -160,7 +166,7 @@ bool can_change_rows(const Tensor& live) { return live.is_sole_owner() || saved_
 std::byte* rows_to_change(Tensor& live, std::span<const std::int64_t> rows) {
   if (const auto saved = saved_beside(live)) {
     for (const std::int64_t row : rows) saved->save(live.data(), static_cast<std::size_t>(row));
-    std::atomic_thread_fence(std::memory_order_release);
+    fence(std::memory_order_release);
     return live.storage()->writable();
   }
   if (!live.is_sole_owner()) live = live.unshared();
