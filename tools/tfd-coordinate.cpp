@@ -36,6 +36,7 @@ struct Asked {
   std::string closures;
   bool ordered = false;
   bool forget = false;
+  bool strict = false;
   bool keep_going = false;
   std::int64_t max_losses = 0;
   std::int64_t max_failures = 0;
@@ -62,6 +63,9 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--forget",
        .help = "Keep the value of no closure beyond its answer: none is fetched",
        .target = &a.forget},
+      {.names = "--strict",
+       .help = "Have all parameter servers apply the same attempt of a closure, which its results are of",
+       .target = &a.strict},
       {.names = "--keep-going", .help = "When a closure fails, keep the others running", .target = &a.keep_going},
       {.names = "--max-losses",
        .placeholder = "N",
@@ -109,6 +113,7 @@ Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, cons
                                                             const cli::Io& io) {
   coordinator::CoordinatorOptions out;
   out.connect_timeout = a.common.timeout;
+  out.strict = a.strict;
   out.keep_going = a.keep_going;
   out.max_losses = static_cast<int>(a.max_losses);
   out.keep_servers = a.common.keep_servers;

@@ -7,6 +7,7 @@ complete -c tfd-coordinate -l ordered -d 'Answer closures in the order of their 
 complete -c tfd-coordinate -l inline-limit -x -d 'Write larger results of closures to .npy files'
 complete -c tfd-coordinate -l results -x -a '(__fish_complete_directories)' -d 'The directory of those files'
 complete -c tfd-coordinate -l forget -d 'Keep the value of no closure beyond its answer: none is fetched'
+complete -c tfd-coordinate -l strict -d 'Have all parameter servers apply the same attempt of a closure, which its results are of'
 complete -c tfd-coordinate -l keep-going -d 'When a closure fails, keep the others running'
 complete -c tfd-coordinate -l max-losses -x -d 'Fail a closure after N workers have died while running it (default: never)'
 complete -c tfd-coordinate -l max-failures -x -d 'When parameter servers are lost, go on from the newest checkpoint; give up after more losses than this in ten minutes'

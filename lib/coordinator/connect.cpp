@@ -54,6 +54,7 @@ Result<void> Coordinator::read_spec(const cluster::ClusterConfig& config) {
     }
   }
   closures_.set_servers(servers_.size());
+  if (options_.strict) closures_.set_staging();
   return check_descriptors(servers_.size() + workers_.size());
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "dispatch/closure_table.hpp"
+#include "dispatch/commits.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "evaluation.hpp"
 #include "servers/placed_variables.hpp"
@@ -120,6 +121,31 @@ class Coordinator final : public ClusterCoordinator {
   void send_fence(std::size_t server, std::uint64_t sequence);
   void fence_answered(std::size_t server, std::uint64_t sequence, const Result<void>& answer);
   void settle();
+  // dispatch/committing.cpp: on the I/O thread, but the pauses
+  bool is_own(const std::string& variable) const;
+  void on_staged(const Assignment& one, task::ClosureOutcome outcome);
+  void send_commits();
+  void send_commit(std::uint32_t server, const variable::Attempt& attempt);
+  void read_returns(const Commits::Order& order);
+  Result<void> returns_read(std::uint64_t sequence, const std::vector<std::string>& names,
+                            std::vector<tensor::Tensor> values);
+  bool server_answers(std::size_t server, const Error& error, std::function<void()> again);
+  void commit_answered(std::uint64_t sequence, const Result<void>& answer);
+  void go_on_committing(std::uint64_t sequence, Commits::Next next);
+  void make_due(std::uint64_t sequence, bool makes_all);
+  void send_abort(std::size_t server, const variable::Attempt& attempt);
+  Result<void> pause_commits(Deadline deadline);
+  void resume_commits();
+  /// Does it while all parameter servers have committed the same closures; on the caller's thread.
+  template <class What>
+  auto between_commits(Deadline deadline, const What& what) -> decltype(what()) {
+    if (!options_.strict) return what();
+    TFD_TRY(pause_commits(deadline));
+    auto done = what();
+    resume_commits();
+    return done;
+  }
+
   static void call_back(const ClosurePtrs& closures);
 
   // workers/workers.cpp, worker_loss.cpp: on the I/O thread
@@ -197,6 +223,7 @@ class Coordinator final : public ClusterCoordinator {
   std::condition_variable room_;     // the queue has room, or an error may be raised
   std::condition_variable changed_;  // workers, iterators, evaluations
   ClosureTable closures_ TFD_GUARDED_BY(mutex_);
+  Commits commits_ TFD_GUARDED_BY(mutex_);
   WorkerPool workers_ TFD_GUARDED_BY(mutex_);     // grows on the I/O thread, under the lock
   Dispatcher dispatcher_ TFD_GUARDED_BY(mutex_);  // over both
   WorkerResources resources_ TFD_GUARDED_BY(mutex_);

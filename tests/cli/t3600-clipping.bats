@@ -18,8 +18,8 @@ each_way() { # COMMAND…: is called with a name for the checkpoints
 }
 
 here() { run -0 --separate-stderr timeout 60 tfd-run -q program.json "$@" </dev/null; }
-in_a_pipe() { # PS
-  run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=1,ps=$1 | tfd-serve | tfd-coordinate -q program.json"
+in_a_pipe() { # PS [OPTION]
+  run -0 --separate-stderr timeout 60 bash -c "tfd-resolve local --jobs worker=1,ps=$1 | tfd-serve | tfd-coordinate -q program.json ${2:-}"
 }
 v1() {
   worker worker:0 program.json --keep-servers
@@ -44,6 +44,7 @@ v1() {
 @test "clipping: the mean of accumulated gradients is clipped, on one parameter server or two, under a coordinator" {
   each_way in_a_pipe 1
   each_way in_a_pipe 2
+  each_way in_a_pipe 2 --strict
 }
 
 @test "clipping: the mean of accumulated gradients is clipped, on two parameter servers of an asynchronous worker" {

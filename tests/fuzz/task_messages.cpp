@@ -129,6 +129,13 @@ constexpr std::array kCodecs{
                   [&](const auto& part) { return task::encode(part, message.epoch); });
           }},
     codec<task::decode_written_part>(StateKind::kWritePart),
+    codec<task::decode_commit>(Kind::kCommit),
+    codec<task::decode_abort>(Kind::kAbort),
+    codec<task::decode_outcome>(Kind::kStage),
+    Codec{static_cast<std::uint16_t>(Kind::kStage),
+          [](const Message& message) {
+            check(message, task::decode_update, [](const auto& update) { return task::encode(update, Kind::kStage); });
+          }},
 };
 
 }  // namespace

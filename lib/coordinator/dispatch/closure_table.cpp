@@ -62,7 +62,9 @@ void ClosureTable::fail(const ClosurePtr& closure, Error error) {
 
 ClosurePtr ClosureTable::put_back(ClosureId id, const Error& why) {
   if (!queue_.put_back(id)) {
-    ++closures_.at(id)->call.attempt;
+    Closure& closure = *closures_.at(id);
+    if (is_staging_ && closure.updates) unsent_aborts_.push_back({closure.call.sequence, closure.call.attempt});
+    ++closure.call.attempt;
     returned_.insert(id);
     return nullptr;
   }

@@ -3,8 +3,8 @@
 //
 // The closures of one coordinator: queued and in flight (ClosureQueue), their sequence numbers, and the fences and
 // drops that are due once one has failed, or was tried before. A pure state machine: no lock, clock or socket; its
-// owner sends the messages of take_fences() and take_drop(). Private to the room. Thread rule: thread-compatible; the
-// coordinator's lock guards it.
+// owner sends the messages of take_fences(), take_aborts() and take_drop(). Private to the room. Thread rule:
+// thread-compatible; the coordinator's lock guards it.
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +22,8 @@ class ClosureTable {
   ClosureTable(std::size_t capacity, bool keep_going) : queue_(capacity, keep_going) {}
   /// Sets the number of parameter servers that acknowledge each fence; called before the first closure.
   void set_servers(std::size_t count) { servers_ = count; }
+  /// Has put_back() abort the attempt, whose worker may have staged its updates; called before the first closure.
+  void set_staging() { is_staging_ = true; }
 
   // State of all closures.
   std::size_t queued() const { return queue_.queued(); }
@@ -66,7 +68,9 @@ class ClosureTable {
   void abandon(const Error& error);
 
   // Messages to tasks after an error.
-  bool has_fences_or_drops() const { return !unsent_fences_.empty() || drop_is_due_; }
+  bool has_messages() const { return !unsent_fences_.empty() || !unsent_aborts_.empty() || drop_is_due_; }
+  /// Takes the attempts to abort, which nobody waits for.
+  std::vector<variable::Attempt> take_aborts() { return std::exchange(unsent_aborts_, {}); }
   /// Takes the sequence numbers to fence; each parameter server acknowledges each one.
   std::vector<std::uint64_t> take_fences() { return std::exchange(unsent_fences_, {}); }
   void fence_acknowledged() { --fences_; }
@@ -99,6 +103,7 @@ class ClosureTable {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_turn_ = 0;
   std::size_t servers_ = 0;
+  bool is_staging_ = false;
   std::unordered_set<ClosureId> returned_;    // queued again: a disconnected worker may have started them
   std::optional<ClosureId> failed_id_;        // the closure whose error is pending
   bool drop_is_due_ = false;                  // after an error: closures waiting at workers mustn't start
@@ -106,7 +111,8 @@ class ClosureTable {
   std::vector<std::uint64_t> unused_;         // void ones among them, since the last over()
   std::uint64_t unused_below_ = 0;            // number of void ones before that
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers to fence
-  std::size_t fences_ = 0;                    // not yet acknowledged
+  std::vector<variable::Attempt> unsent_aborts_;
+  std::size_t fences_ = 0;  // not yet acknowledged
 };
 
 }  // namespace tfd::coordinator

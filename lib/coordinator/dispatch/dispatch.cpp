@@ -38,7 +38,7 @@ void Coordinator::dispatch() {
 
 std::vector<Dispatcher::Assignment> Coordinator::assign_closures() {
   const MutexLock lock(mutex_);
-  if (fatal_ || (sessions_ && closing_)) return {};
+  if (fatal_ || (sessions_ && closing_) || commits_.is_paused()) return {};
   const bool was_full = closures_.full();
   auto assigned = dispatcher_.assign(Clock::now());
   if (was_full && !closures_.full()) room_.notify_all();
@@ -99,6 +99,8 @@ void Coordinator::on_reply(const Assignment& one, Result<task::ClosureOutcome> o
       return may_be_fenced(one, std::move(error), Deadline::after(options_.rejoin));
   } else if (outcome->dropped) {
     return on_dropped(one);
+  } else if (!outcome->staged_on.empty()) {
+    return on_staged(one, std::move(*outcome));
   }
   on_finished(one, std::move(outcome));
 }
@@ -143,7 +145,7 @@ void Coordinator::on_finished(const Assignment& one, Result<task::ClosureOutcome
     stall_.progressed();
     fenced_ = fenced_ || is_refused;
     announce_idle();
-    must_tell_tasks = closures_.has_fences_or_drops();
+    must_tell_tasks = closures_.has_messages();
   }
   if (must_tell_tasks) send_fences_and_drops();
   if (options_.on_ran)

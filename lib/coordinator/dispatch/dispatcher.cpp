@@ -105,6 +105,13 @@ bool Dispatcher::finish(const Assignment& one, Result<task::ClosureOutcome> outc
   return true;
 }
 
+bool Dispatcher::staged(const Assignment& one, Duration ran, Clock::time_point now) {
+  if (!holds(one)) return false;
+  workers_.take_back(one.worker, one.closure->id);
+  workers_.answered(one.worker, !one.closure->call.closure, ran, now);
+  return true;
+}
+
 ClosurePtr Dispatcher::put_back(const Assignment& one, const Error& why) {
   if (!holds(one)) return nullptr;
   workers_.take_back(one.worker, one.closure->id);

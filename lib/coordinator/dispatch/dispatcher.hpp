@@ -39,6 +39,9 @@ class Dispatcher {
   bool holds(const Assignment& one) const;
   /// Ends a closure with its outcome. False, without effect, if the answer is late.
   bool finish(const Assignment& one, Result<task::ClosureOutcome> outcome, Clock::time_point now);
+  /// Takes a closure from its worker, which has staged its updates: it stays in flight until it is committed. False, as
+  /// finish().
+  bool staged(const Assignment& one, Duration ran, Clock::time_point now);
   /// Queues a closure again for another attempt; while an error is pending it is cancelled by `why` and returned. Does
   /// nothing if it is late.
   ClosurePtr put_back(const Assignment& one, const Error& why);

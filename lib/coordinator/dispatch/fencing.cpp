@@ -14,11 +14,13 @@ constexpr std::uint64_t kSettleStep = 128;                 // sequence numbers p
 
 void Coordinator::send_fences_and_drops() {
   std::vector<std::uint64_t> sequences;
+  std::vector<variable::Attempt> aborts;
   std::vector<task::WorkerClient*> workers;
   ClosureTable::DropBelow below{};
   {
     const MutexLock lock(mutex_);
     sequences = closures_.take_fences();
+    aborts = closures_.take_aborts();
     if (const auto drop = closures_.take_drop(); drop && !sessions_) {
       below = *drop;
       for (const Worker& worker : workers_)
@@ -30,6 +32,8 @@ void Coordinator::send_fences_and_drops() {
                          [](const Result<void>&) {});  // dropped ones are answered themselves; a lost worker has none
   for (const std::uint64_t sequence : sequences)
     for (std::size_t i = 0; i < servers_.size(); ++i) send_fence(i, sequence);
+  for (const variable::Attempt& attempt : aborts)
+    for (std::size_t i = 0; i < servers_.size(); ++i) send_abort(i, attempt);
 }
 
 void Coordinator::send_fence(std::size_t server, std::uint64_t sequence) {

@@ -2,6 +2,7 @@
 #include "servers/adoption.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tfd/base/json_line.hpp"
@@ -78,7 +79,19 @@ std::optional<Continuation> put_together(const std::vector<variable::SequenceHis
     if (last > out.settled && last - out.settled > kMostUnsettled) return std::nullopt;
     out.next = std::max({out.next, history.low, history.above.empty() ? 0 : history.above.back() + 1});
   }
+  std::map<std::uint64_t, std::uint32_t> committed;  // attempts
+  for (const auto& history : histories)
+    for (const auto& [sequence, attempt] : history.committed)
+      if (committed.emplace(sequence, attempt).first->second != attempt) return std::nullopt;
+  if (std::ranges::any_of(histories, [](const auto& history) { return !history.staged.empty(); }))
+    out.commits.resize(histories.size());
+  for (std::size_t i = 0; i < out.commits.size(); ++i)
+    for (const variable::Attempt& staged : histories[i].staged)
+      if (const auto found = committed.find(staged.sequence);
+          found != committed.end() && found->second == staged.number)
+        out.commits[i].push_back(staged);
   for (std::uint64_t sequence = out.settled; sequence < out.next; ++sequence) {
+    if (committed.contains(sequence)) continue;
     bool is_applied = false, is_fenced = false, is_missing = false;
     for (const auto& history : histories) {
       const Fate fate = fate_of(history, sequence);

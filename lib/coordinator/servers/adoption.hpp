@@ -42,13 +42,16 @@ struct Continuation {
   std::uint64_t settled = 0;                   // all numbers below are settled
   std::uint64_t unused_below = 0;              // void numbers below `settled`
   std::vector<std::uint64_t> unused = {};      // void numbers from `settled` on
+  /// Attempts that each parameter server (by position) has staged and another one has committed: it has to, too, and
+  /// drops what else is staged. Empty: nothing is staged anywhere.
+  std::vector<std::vector<variable::Attempt>> commits = {};
 
   /// Number of steps among the numbers below `sequence`, which isn't below `settled`.
   std::uint64_t steps_below(std::uint64_t sequence) const;
 };
 /// Merges the histories of all parameter servers. A fenced sequence number that no server applied is void; any other
-/// one is a step, which is unfinished if some server has neither applied nor fenced it. nullopt: they can't be of one
-/// run.
+/// one is a step, which is unfinished if some server has neither applied nor fenced it, and none has committed it from
+/// what was staged. nullopt: they can't be of one run.
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories);
 
 }  // namespace tfd::coordinator

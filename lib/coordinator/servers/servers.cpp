@@ -53,6 +53,14 @@ Result<bool> Coordinator::adopt_run() {
     TFD_TRY(claim_cluster());
     return false;
   }
+  if (const auto& commits = adopted->continuation.commits; !commits.empty()) {
+    const auto resolved = ps_->resolve(commits, soon);
+    if (!resolved) {
+      options_.log.info("what was staged of the unfinished run can't be committed: {}", resolved.error().message);
+      TFD_TRY(claim_cluster());
+      return false;
+    }
+  }
   adopted_ = adopted->run;
   settled_ = adopted->continuation.settled;
   const MutexLock lock(mutex_);
@@ -141,6 +149,10 @@ Result<void> Coordinator::load_servers(Deadline deadline) {
     return !servers_ready_ || options_.transient ? fail(lost) : wait_for_servers(cut, lost);
   };
   ps_ = std::make_unique<task::ParameterServers>(*endpoint_, placement_, std::move(policy));
+  if (options_.strict && program_.rules && ps_->shares_norms(*program_.rules)) {
+    const MutexLock lock(mutex_);
+    commits_.set_sequential();
+  }
   variables_.emplace(program_, placement_, copies_, *ps_,
                      [this](const Error& refusal) { endpoint_->post([this, refusal] { fenced_off(refusal); }); });
   if (!servers_.empty())
@@ -171,6 +183,7 @@ void Coordinator::end_all(Error error) {
     if (fatal_ || closing_) return;
     fatal_ = std::move(error);
     ended = closures_.end(*fatal_);
+    commits_.clear();
     workers_.end_all();
     evaluations_.end(*fatal_);
     idle_.notify_all();
@@ -199,18 +212,22 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
   return variables_->assign_rows(variable, rows, values, deadline);
 }
 
-Result<task::NamedState> Coordinator::export_state(Deadline deadline) { return variables_->export_state(deadline); }
+Result<task::NamedState> Coordinator::export_state(Deadline deadline) {
+  return between_commits(deadline, [&] { return variables_->export_state(deadline); });
+}
 
 Result<variable::WriteParts> Coordinator::begin_writing(const std::string& directory, const std::string& run,
                                                         Deadline deadline) {
   if (servers_.empty()) return fail(Code::kUnimplemented, "there is no parameter server");
-  return variables_->begin_writing(directory, run, deadline);
+  return between_commits(deadline, [&] { return variables_->begin_writing(directory, run, deadline); });
 }
 
 Result<void> Coordinator::import_state(const task::NamedState& state, Deadline deadline) {
-  return variables_->import_state(state, deadline);
+  return between_commits(deadline, [&] { return variables_->import_state(state, deadline); });
 }
 
-Result<void> Coordinator::use_averages(Deadline deadline) { return variables_->use_averages(deadline); }
+Result<void> Coordinator::use_averages(Deadline deadline) {
+  return between_commits(deadline, [&] { return variables_->use_averages(deadline); });
+}
 
 }  // namespace tfd::coordinator

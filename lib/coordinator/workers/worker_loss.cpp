@@ -21,6 +21,7 @@ void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> ge
     if (!lost) return;
     was_used = lost->was_ready && !closing_ && !fatal_;
     loss = dispatcher_.lose(index, died);
+    commits_.forget(index);
     resources_.lose(index);
     evaluations_.return_part(index);
     announce_idle();

@@ -64,7 +64,7 @@ void Coordinator::on_worker_up(std::size_t index, transport::Incarnation incarna
 
 void Coordinator::load_worker(std::size_t index, std::uint64_t generation) {
   if (sessions_) return open_session(index, generation);
-  task::WorkerOrders orders{.data_seed = options_.data_seed};
+  task::WorkerOrders orders{.data_seed = options_.data_seed, .stages = options_.strict};
   {
     const MutexLock lock(mutex_);
     orders.shuffle_stream = shuffle_stream_of(workers_[index]);

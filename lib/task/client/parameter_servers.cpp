@@ -354,6 +354,19 @@ Result<std::vector<tensor::Tensor>> ParameterServers::Pending::wait(const std::s
   return values;
 }
 
+void ParameterServers::Pending::then(std::function<void(Result<std::vector<tensor::Tensor>>)> done) {
+  if (state_->refused) return done(fail(*state_->refused));
+  const auto assembled = [](std::vector<WantedTensor>& wanted) -> Result<std::vector<tensor::Tensor>> {
+    std::vector<tensor::Tensor> values;
+    for (WantedTensor& one : wanted) values.push_back(TFD_TRY(std::move(one).assemble()));
+    return values;
+  };
+  state_->then([state = state_, assembled, done = std::move(done)](Result<void> read) {
+    if (!read) return done(fail(std::move(read).error()));
+    done(assembled(state->wanted));
+  });
+}
+
 Result<std::vector<tensor::Tensor>> ParameterServers::read(const std::vector<std::string>& names, Deadline deadline) {
   return start_read(names, deadline).wait();
 }

@@ -29,6 +29,25 @@ void ServerClient::update(std::uint64_t sequence, const std::vector<variable::Up
   update(update_message(sequence, updates, client, is_alone), deadline, std::move(done));
 }
 
+transport::Message ServerClient::stage_message(const variable::Attempt& attempt,
+                                               const std::vector<variable::Update>& updates, bool is_alone) const {
+  UpdateRequest request{epoch(), attempt.sequence, updates, 0, false, is_alone, attempt.number};
+  return encode(request, Kind::kStage);
+}
+
+void ServerClient::commit(const variable::Attempt& attempt, Deadline deadline, Callback<UpdateAnswer> done) {
+  endpoint().request(peer(), encode(Commit{epoch(), attempt}), deadline,
+                     decoded(std::move(done), decode_update_answer));
+}
+
+void ServerClient::abort(const variable::Attempt& attempt, Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode(Abort{epoch(), attempt}), deadline, acknowledged(std::move(done)));
+}
+
+void ServerClient::abort_all(Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode(Abort{epoch(), {}, true}), deadline, acknowledged(std::move(done)));
+}
+
 void ServerClient::find_due(const std::vector<std::string>& variables, Deadline deadline,
                             Callback<std::vector<variable::DueUpdate>> done) {
   endpoint().request(peer(), encode_names(Kind::kDue, variables, epoch()), deadline,

@@ -14,6 +14,7 @@
 #include <condition_variable>
 
 #include "server_operation.hpp"
+#include "sharded_state.hpp"
 
 namespace tfd::task {
 namespace {
@@ -75,6 +76,74 @@ Result<std::optional<ParameterServers::PendingUpdate>> ParameterServers::start_u
   return pending;
 }
 
+namespace {
+
+/// Stages once more where the server had no room.
+void stage_until_taken(ServerClient task, const transport::Message& message, Deadline deadline,
+                       const std::function<void(std::optional<Error>)>& done) {
+  task.update(message, deadline, [task, message, deadline, done](const Result<UpdateAnswer>& answer) {
+    if (!answer) return done(answer.error());
+    if (answer->is_busy) return stage_until_taken(task, message, deadline, done);
+    done(std::nullopt);
+  });
+}
+
+}  // namespace
+
+Result<ParameterServers::Staging> ParameterServers::start_stage(const variable::Attempt& attempt,
+                                                                const std::vector<variable::Update>& updates,
+                                                                Deadline deadline) {
+  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  std::vector<std::size_t> to = with_parts(parts);
+  if (to.empty()) to = all();
+  const bool is_alone = std::ranges::count_if(parts, has_gradients) <= 1;
+  Staging out;
+  out.pending.servers_ = this;
+  out.pending.operation_ = std::make_shared<Operation>();
+  for (const std::size_t i : to) {
+    transport::Message message = tasks_[i].stage_message(attempt, parts[i], is_alone);
+    out.is_whole = out.is_whole && transport::leaves_whole(message);
+    out.servers.push_back(static_cast<std::uint32_t>(i));
+    out.pending.operation_->add(i, tasks_[i].name(),
+                                [message = std::move(message), deadline](ServerClient& task, Operation::Done done) {
+                                  stage_until_taken(task, message, deadline, done);
+                                });
+  }
+  out.pending.operation_->start(tasks_);
+  return out;
+}
+
+bool ParameterServers::shares_norms(const variable::Optimizer& optimizer) const {
+  std::map<std::string, int> first;  // a server of each norm
+  for (const auto& [name, placed] : placement_.placed)
+    for (std::size_t shard = 0; shard < placed.ps.size(); ++shard) {
+      const auto norm = optimizer.shared_norm(stored_name(placed, shard));
+      if (norm && first.emplace(*norm, placed.ps[shard]).first->second != placed.ps[shard]) return true;
+    }
+  return false;
+}
+
+Result<void> ParameterServers::resolve(std::vector<std::vector<variable::Attempt>> commits, Deadline deadline) {
+  while (!with_parts(commits).empty()) {
+    const auto busy = std::make_shared<std::vector<std::vector<variable::Attempt>>>(commits.size());
+    const auto commit = [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
+      const auto left = std::make_shared<std::size_t>(commits[i].size());  // with the callbacks, on the I/O thread
+      const auto failed = std::make_shared<Result<void>>();
+      (*busy)[i].clear();
+      for (const variable::Attempt& one : commits[i])
+        task.commit(one, deadline, [busy, i, one, left, failed, done](Result<UpdateAnswer> answer) {
+          if (!answer) *failed = fail(std::move(answer).error());
+          if (answer && answer->is_busy) (*busy)[i].push_back(one);
+          if (--*left == 0) done(*failed);
+        });
+    };
+    TFD_TRY(do_on(with_parts(commits), commit));
+    commits = std::move(*busy);
+    if (!with_parts(commits).empty()) TFD_TRY(make_due(std::nullopt, false, deadline, {}));
+  }
+  return do_on(all(), [&](ServerClient& task, std::size_t, auto done) { task.abort_all(deadline, std::move(done)); });
+}
+
 Result<void> ParameterServers::PendingUpdate::wait(const std::stop_token& stop) {
   return servers_->finish(operation_, stop).map_error(while_updating);
 }
@@ -120,9 +189,33 @@ Result<void> ParameterServers::push(const Number& number, const Parts& parts, De
   }
 }
 
+namespace {
+
+using Due = std::vector<variable::DueUpdate>;
+
+/// The updates that each server is to make, with the norms to clip by, from what each says is due.
+struct NormsMade {
+  std::vector<Due> by_server;
+  bool is_complete = true;  // false: some wait for gradients of others
+};
+NormsMade join_norms_of(const std::vector<Due>& answers, bool waits) {
+  Due all_due;
+  std::map<std::string_view, std::size_t> servers;
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    for (const variable::DueUpdate& one : answers[i]) {
+      servers[one.variable] = i;
+      all_due.push_back(one);
+    }
+  const auto normed = variable::join_norms(std::move(all_due), waits);
+  NormsMade out{std::vector<Due>(answers.size()), normed.is_complete};
+  for (const variable::DueUpdate& one : normed.updates) out.by_server[servers.at(one.variable)].push_back(one);
+  return out;
+}
+
+}  // namespace
+
 Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool waits, Deadline deadline,
                                         const std::stop_token& stop) {
-  using Due = std::vector<variable::DueUpdate>;
   const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
   TFD_TRY(do_on(
       names ? with_parts(*names) : all(),
@@ -135,23 +228,42 @@ Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool 
         task.find_due(names ? (*names)[i] : std::vector<std::string>{}, deadline, answered);
       },
       stop));
-  Due all_due;
-  std::map<std::string_view, std::size_t> servers;
-  for (std::size_t i = 0; i < answers->size(); ++i)
-    for (const variable::DueUpdate& one : (*answers)[i]) {
-      servers[one.variable] = i;
-      all_due.push_back(one);
-    }
-  const auto normed = variable::join_norms(std::move(all_due), waits);
-  std::vector<Due> made(tasks_.size());
-  for (const variable::DueUpdate& one : normed.updates) made[servers.at(one.variable)].push_back(one);
+  const NormsMade made = join_norms_of(*answers, waits);
   TFD_TRY(do_on(
-      with_parts(made),
+      with_parts(made.by_server),
       [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
-        task.make_due(made[i], deadline, done);
+        task.make_due(made.by_server[i], deadline, done);
       },
       stop));
-  return normed.is_complete;
+  return made.is_complete;
+}
+
+void ParameterServers::start_making_due(bool waits, Deadline deadline, std::function<void(Result<void>)> done) {
+  const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
+  const auto look = std::make_shared<Operation>();                         // the same
+  for (std::size_t i = 0; i < tasks_.size(); ++i)
+    look->add(i, tasks_[i].name(), [answers, i, deadline](ServerClient& task, const Operation::Done& asked) {
+      task.find_due({}, deadline, [answers, i, asked](Result<Due> answer) {
+        if (!answer) return asked(std::move(answer).error());
+        (*answers)[i] = std::move(*answer);
+        asked(std::nullopt);
+      });
+    });
+  look->start(tasks_);
+  look->then([this, answers, waits, deadline, done = std::move(done)](Result<void> looked) {
+    if (!looked) return done(std::move(looked));
+    const NormsMade made = join_norms_of(*answers, waits);
+    const auto make = std::make_shared<Operation>();  // with the callbacks
+    for (const std::size_t i : with_parts(made.by_server))
+      make->add(i, tasks_[i].name(),
+                [due = made.by_server[i], deadline](ServerClient& task, const Operation::Done& asked) {
+                  task.make_due(due, deadline, [asked](const Result<void>& answer) {
+                    asked(answer ? std::nullopt : std::optional(answer.error()));
+                  });
+                });
+    make->start(tasks_);
+    make->then(done);
+  });
 }
 
 }  // namespace tfd::task

@@ -165,6 +165,7 @@ Message encode_load(std::uint64_t epoch, const WorkerOrders& orders) {
   out.put(orders.shuffle_stream);
   out.put(orders.data_seed);
   out.put(orders.steps_taken);
+  out.put(orders.stages);
   return make_message(Kind::kLoadProgram, out, {}, epoch);
 }
 
@@ -174,6 +175,7 @@ Result<WorkerOrders> decode_load(const Message& message) {
   orders.shuffle_stream = in.number<std::uint64_t>();
   orders.data_seed = in.number<std::uint64_t>();
   orders.steps_taken = in.number<std::int64_t>();
+  orders.stages = in.flag();
   in.require(orders.steps_taken >= 0);
   TFD_TRY(in.end("load program"));
   return orders;
@@ -255,7 +257,11 @@ Message encode(const ClosureOutcome& outcome) {
     out.count(metric.counts.size());
     for (const double one : metric.counts) out.put(one);
   }
-  return make_message(Kind::kRun, out, outcome.results);
+  if (outcome.staged_on.empty()) return make_message(Kind::kRun, out, outcome.results);
+  out.count(outcome.staged_on.size());
+  for (const std::uint32_t server : outcome.staged_on) out.put(server);
+  out.put(outcome.staged_after);
+  return make_message(Kind::kStage, out, outcome.results);
 }
 
 Result<ClosureOutcome> decode_outcome(const Message& message) {
@@ -264,7 +270,8 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
     out.dropped = true;
     return out;
   }
-  Reader in(message, Kind::kRun);
+  const bool is_staged = message.kind == static_cast<std::uint16_t>(Kind::kStage);
+  Reader in(message, is_staged ? Kind::kStage : Kind::kRun);
   constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
   out.ran = std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(in.number<std::uint64_t>(), kLongest)));
   for (std::size_t left = in.count(kLeastText + 7 + 2 * sizeof(double)); left > 0; --left) {
@@ -277,6 +284,10 @@ Result<ClosureOutcome> decode_outcome(const Message& message) {
     metric.formula = in.choice(program::Formula::kPrAuc);
     for (std::size_t count = in.count(sizeof(double)); count > 0; --count) metric.counts.push_back(in.real());
   }
+  for (std::size_t left = is_staged ? in.count(sizeof(std::uint32_t)) : 0; left > 0; --left)
+    out.staged_on.push_back(in.number<std::uint32_t>());
+  if (is_staged) out.staged_after = in.number<std::uint64_t>();
+  in.require(is_staged != out.staged_on.empty());
   while (in.tensors_left() > 0 && in.is_good()) out.results.push_back(in.tensor());
   TFD_TRY(in.end("outcome"));
   return out;

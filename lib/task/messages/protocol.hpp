@@ -46,7 +46,10 @@ enum class Kind : std::uint16_t {
   kMakeDue = 24,       // makes due updates, with the norms to clip by
   kMeet = 25,          // to the chief of a group: joins; answered when all have (group/meeting.hpp)
   kAskStop = 26,       // to a member of a group, by another one that was interrupted; the epoch is the generation
-};                     // 30 to 35: state_messages.hpp
+  kStage = 27,         // an UpdateRequest that waits for kCommit or kAbort; also the outcome of a staged closure
+  kCommit = 28,        // to a parameter server: applies the staged updates of an attempt; answered as kUpdate
+  kAbort = 29,         // to a parameter server: drops staged updates
+};                     // 30 to 37: state_messages.hpp
 
 using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
 
@@ -97,9 +100,19 @@ struct UpdateRequest {
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::vector<variable::Update> updates;
-  std::uint64_t client = 0;  // owner of the sequence number; 0: the coordinator
-  bool is_fence = false;     // fences the number: a late update of it is dropped
-  bool is_alone = false;     // all gradients of its closure are here: due updates are made at once
+  std::uint64_t client = 0;   // owner of the sequence number; 0: the coordinator
+  bool is_fence = false;      // fences the number: a late update of it is dropped
+  bool is_alone = false;      // all gradients of its closure are here: due updates are made at once
+  std::uint32_t attempt = 0;  // of kStage
+};
+struct Commit {
+  std::uint64_t epoch = 0;
+  variable::Attempt attempt;
+};
+struct Abort {
+  std::uint64_t epoch = 0;
+  variable::Attempt attempt;  // this one and earlier ones
+  bool is_of_all = false;     // all that is staged, instead; later attempts of the same numbers are taken again
 };
 
 // decode_x() returns kInvalidArgument for a malformed message: peers aren't trusted.
@@ -125,9 +138,14 @@ transport::Message encode(const GiveBack& give_back);
 Result<GiveBack> decode_give_back(const transport::Message& message);
 transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
+/// Kinds kUpdate, kAssignRows, kStage.
 transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
-/// The answer to an update.
+transport::Message encode(const Commit& commit);
+Result<Commit> decode_commit(const transport::Message& message);
+transport::Message encode(const Abort& abort);
+Result<Abort> decode_abort(const transport::Message& message);
+/// The answer to an update, staged or not, and to a commit.
 transport::Message encode(const UpdateAnswer& answer);
 Result<UpdateAnswer> decode_update_answer(const transport::Message& message);
 /// An answer to kDue, or kMakeDue.

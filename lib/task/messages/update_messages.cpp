@@ -10,6 +10,8 @@ using transport::Message;
 
 namespace {
 
+constexpr std::size_t kAttemptBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+
 void put_all(Writer& out, const std::vector<std::uint64_t>& numbers) {
   out.count(numbers.size());
   for (const std::uint64_t number : numbers) out.put(number);
@@ -20,6 +22,29 @@ std::vector<std::uint64_t> take_all(Reader& in) {
   for (std::size_t left = in.count(sizeof(std::uint64_t)); left > 0 && in.is_good(); --left) {
     out.push_back(in.number<std::uint64_t>());
     in.require(out.size() < 2 || out[out.size() - 2] < out.back());
+  }
+  return out;
+}
+
+void put_all(Writer& out, const std::vector<variable::Attempt>& attempts) {
+  out.count(attempts.size());
+  for (const variable::Attempt& one : attempts) {
+    out.put(one.sequence);
+    out.put(one.number);
+  }
+}
+
+variable::Attempt take_attempt(Reader& in) {
+  variable::Attempt out{in.number<std::uint64_t>()};
+  out.number = in.number<std::uint32_t>();
+  return out;
+}
+
+std::vector<variable::Attempt> take_attempts(Reader& in) {
+  std::vector<variable::Attempt> out;
+  for (std::size_t left = in.count(kAttemptBytes); left > 0 && in.is_good(); --left) {
+    out.push_back(take_attempt(in));
+    in.require(out.size() < 2 || out[out.size() - 2].sequence < out.back().sequence);
   }
   return out;
 }
@@ -49,6 +74,7 @@ Message encode(const UpdateRequest& request, Kind kind) {
   out.put(request.client);
   out.put(request.is_fence);
   out.put(request.is_alone);
+  if (kind == Kind::kStage) out.put(request.attempt);
   std::vector<tensor::Tensor> tensors;
   out.count(request.updates.size());
   for (const variable::Update& update : request.updates) {
@@ -68,6 +94,7 @@ Result<UpdateRequest> decode_update(const Message& message) {
   out.client = in.number<std::uint64_t>();
   out.is_fence = in.flag();
   out.is_alone = in.flag();
+  if (static_cast<Kind>(message.kind) == Kind::kStage) out.attempt = in.number<std::uint32_t>();
   for (std::size_t left = in.count(1 + kLeastText); left > 0 && in.is_good(); --left) {
     variable::Update& update = out.updates.emplace_back();
     update.kind = in.choice(variable::UpdateKind::kNonfiniteScale);
@@ -77,6 +104,36 @@ Result<UpdateRequest> decode_update(const Message& message) {
   }
   in.require(!out.is_fence || out.updates.empty());
   TFD_TRY(in.end("update"));
+  return out;
+}
+
+Message encode(const Commit& commit) {
+  Writer out;
+  out.put(commit.attempt.sequence);
+  out.put(commit.attempt.number);
+  return make_message(Kind::kCommit, out, {}, commit.epoch);
+}
+
+Result<Commit> decode_commit(const Message& message) {
+  Reader in(message, Kind::kCommit);
+  const Commit out{message.epoch, take_attempt(in)};
+  TFD_TRY(in.end("commit"));
+  return out;
+}
+
+Message encode(const Abort& abort) {
+  Writer out;
+  out.put(abort.attempt.sequence);
+  out.put(abort.attempt.number);
+  out.put(abort.is_of_all);
+  return make_message(Kind::kAbort, out, {}, abort.epoch);
+}
+
+Result<Abort> decode_abort(const Message& message) {
+  Reader in(message, Kind::kAbort);
+  Abort out{message.epoch, take_attempt(in)};
+  out.is_of_all = in.flag();
+  TFD_TRY(in.end("abort"));
   return out;
 }
 
@@ -146,6 +203,8 @@ Message encode_history(const variable::SequenceHistory& history) {
   out.put(history.low);
   put_all(out, history.above);
   put_all(out, history.fenced);
+  put_all(out, history.committed);
+  put_all(out, history.staged);
   return make_message(Kind::kAdopt, out);
 }
 
@@ -157,6 +216,8 @@ Result<variable::SequenceHistory> decode_history(const Message& message) {
   out.low = in.number<std::uint64_t>();
   out.above = take_all(in);
   out.fenced = take_all(in);
+  out.committed = take_attempts(in);
+  out.staged = take_attempts(in);
   in.require(out.settled <= out.low && out.unused <= out.settled);
   TFD_TRY(in.end("history"));
   return out;

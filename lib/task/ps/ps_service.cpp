@@ -50,6 +50,11 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
   return store;
 }
 
+bool is_read(const transport::Message& request) {
+  const auto kind = static_cast<Kind>(request.kind);
+  return kind == Kind::kRead || kind == Kind::kReadRows;
+}
+
 int position_of(const Placement& placement, const std::string& name) {
   for (std::size_t i = 0; i < placement.ps.size(); ++i)
     if (placement.ps[i].first == name) return static_cast<int>(i);
@@ -152,6 +157,7 @@ void PsService::loaded(Loading& loading) {
   }
   if (loading.store && epoch != epoch_ && !is_older(epoch, epoch_)) {
     served_ = std::make_shared<VariableQueues>(std::move(**loading.store), executor_);
+    staged_ = StagedUpdates();
     has_modules_ = loading.has_modules;
     epoch_is(epoch);
   }
@@ -160,8 +166,11 @@ void PsService::loaded(Loading& loading) {
 
 void PsService::epoch_is(std::uint64_t epoch) {
   epoch_ = epoch;
-  for (WaitingRead& read : std::exchange(waiting_, {}))
-    read.responder.reply(fail(Code::kPermissionDenied, "{} belongs to another run by now (epoch {})", name_, epoch));
+  const auto refuse = [&](transport::Responder& responder) {
+    responder.reply(fail(Code::kPermissionDenied, "{} belongs to another run by now (epoch {})", name_, epoch));
+  };
+  for (WaitingRead& read : std::exchange(waiting_, {})) refuse(read.responder);
+  for (Undecided& one : std::exchange(undecided_, {})) refuse(one.responder);
 }
 
 void PsService::adopt(const transport::Message& request, transport::Responder responder) {
@@ -175,12 +184,16 @@ Result<transport::Message> PsService::adopt(const transport::Message& request) {
     return fail(Code::kFailedPrecondition, "{} has no run of epoch {} to adopt", name_, adopt.from);
   newest_ = adopt.epoch;
   epoch_is(adopt.epoch);
-  return encode_history(served_->store().history());
+  auto history = served_->store().history();
+  staged_.tell(history);
+  return encode_history(history);
 }
 
 void PsService::handle(const transport::Caller& caller, const transport::Message& request,
                        transport::Responder responder) {
   if (is_state_kind(request.kind)) return move_state(caller, request, std::move(responder));
+  if (!staged_.empty() && is_read(request) && staged_.is_undecided(caller.incarnation))
+    return undecided_.push_back({caller, request, std::move(responder)});
   Result<void> begun;
   switch (static_cast<Kind>(request.kind)) {
     case Kind::kRead:
@@ -190,6 +203,16 @@ void PsService::handle(const transport::Caller& caller, const transport::Message
       break;
     case Kind::kUpdate:
       begun = update(request, responder);
+      break;
+    case Kind::kStage:
+      begun = stage(caller, request, responder);
+      break;
+    case Kind::kCommit:
+      begun = commit(request, responder);
+      break;
+    case Kind::kAbort:
+      begun = abort(request);
+      if (begun) return responder.reply(encode_empty(Kind::kAbort));
       break;
     case Kind::kAssign:
       begun = assign(request, responder);
@@ -218,6 +241,7 @@ void PsService::handle(const transport::Caller& caller, const transport::Message
 
 void PsService::caller_gone(const transport::Caller& caller) {
   std::erase_if(waiting_, [&](const WaitingRead& read) { return read.connection == caller.connection; });
+  std::erase_if(undecided_, [&](const Undecided& one) { return one.caller.connection == caller.connection; });
   states_.caller_gone(caller.connection);
 }
 

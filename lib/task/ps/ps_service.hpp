@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "messages/protocol.hpp"
+#include "staged_updates.hpp"
 #include "state_transfers.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/thread_annotations.hpp"
@@ -70,6 +71,13 @@ class PsService {
     std::vector<std::string> names;
     transport::Responder responder;
   };
+  /// A request of a worker that waits until what the worker has staged is decided; without a request the answer is only
+  /// that it may stage again.
+  struct Undecided {
+    transport::Caller caller;
+    std::optional<transport::Message> request;
+    transport::Responder responder;
+  };
   Result<transport::Message> adopt(const transport::Message& request);
   void epoch_is(std::uint64_t epoch);
   void run_loads();
@@ -82,6 +90,15 @@ class PsService {
   // These reply, or return an error and leave the responder untouched.
   Result<void> read_rows(const transport::Message& request, transport::Responder& responder);
   Result<void> update(const transport::Message& request, transport::Responder& responder);
+  /// Applies updates, whose values it takes; true if they, or the same, are admitted; else the answer is "busy".
+  Result<bool> apply(UpdateRequest& update, transport::Responder& responder);
+  // ps_staging.cpp
+  Result<void> stage(const transport::Caller& caller, const transport::Message& request,
+                     transport::Responder& responder);
+  Result<void> commit(const transport::Message& request, transport::Responder& responder);
+  Result<void> abort(const transport::Message& request);
+  void answer_again(const Commit& commit, transport::Responder responder);
+  void decided();
   Result<void> assign(const transport::Message& request, transport::Responder& responder);
   Result<void> assign_rows(const transport::Message& request, transport::Responder& responder);
   Result<void> change(Kind kind, std::vector<variable::Update> updates, transport::Responder& responder);
@@ -110,6 +127,8 @@ class PsService {
   bool has_modules_ = false;                // they are updated by a user-defined optimizer's modules
   std::deque<WaitingRead> waiting_;         // in the order they came
   StateTransfers states_;
+  StagedUpdates staged_;
+  std::deque<Undecided> undecided_;  // in the order they came
 
   Mutex mutex_;  // shared with the loading thread and stop()
   std::deque<std::shared_ptr<Loading>> loads_ TFD_GUARDED_BY(mutex_);

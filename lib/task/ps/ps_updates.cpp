@@ -109,12 +109,19 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
   updated_ = Clock::now();
   if (update.is_fence) {
     responder.reply(encode_flag(Kind::kUpdate, served_->store().fence(update.sequence)));
+    if (staged_.empty()) return {};
+    staged_.drop(update.sequence);
+    decided();
     return {};
   }
+  return apply(update, responder).map([](bool) {});
+}
+
+Result<bool> PsService::apply(UpdateRequest& update, transport::Responder& responder) {
   auto admission = TFD_TRY(served_->store().admit(update.sequence, update.updates, update.client));
   if (admission.is_busy) {
     responder.reply(encode(UpdateAnswer{.is_busy = true, .is_due = true}));
-    return {};
+    return false;
   }
   const bool makes_due = update.is_alone && admission.is_new && !admission.due.empty();
   const DueUpdates due = makes_due ? std::make_shared<std::vector<variable::DueUpdate>>() : nullptr;
@@ -156,7 +163,7 @@ Result<void> PsService::update(const transport::Message& request, transport::Res
       });
     };
   served_->start(std::move(change));
-  return {};
+  return true;
 }
 
 Result<void> PsService::assign(const transport::Message& request, transport::Responder& responder) {
@@ -199,6 +206,8 @@ Result<void> PsService::change(Kind kind, std::vector<variable::Update> updates,
 Result<void> PsService::settle(const transport::Message& request, transport::Responder& responder) {
   const Settle settle = TFD_TRY(decode_settle(request));
   served_->store().settle(settle.below, settle.unused);
+  staged_.settle(settle.below);
+  if (!undecided_.empty()) decided();
   served_->start({.targets = served_->all(),
                   .is_small = true,
                   .done = [](const Error*) -> Result<transport::Message> { return encode_empty(Kind::kSettle); },

@@ -233,10 +233,7 @@ Result<std::vector<tensor::Tensor>> ClosureExecutor::look_up(const std::vector<s
 // so that they needn't remember a gap.
 Result<std::optional<ParameterServers::PendingUpdate>> ClosureExecutor::apply_updates(
     const step::FunctionCall& call, std::vector<variable::Update> updates, bool is_skipped) {
-  const auto own = std::stable_partition(updates.begin(), updates.end(),
-                                         [this](const variable::Update& update) { return !is_own(update.variable); });
-  const std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
-  updates.erase(own, updates.end());
+  const std::vector<variable::Update> mine = take_own(updates);
   if (!updates.empty() || is_skipped) {
     const Deadline deadline = Deadline::after(kPsTimeout);
     if (mine.empty() && !accumulates_)
@@ -245,6 +242,32 @@ Result<std::optional<ParameterServers::PendingUpdate>> ClosureExecutor::apply_up
   }
   if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
   return std::nullopt;
+}
+
+Result<std::optional<ParameterServers::PendingUpdate>> ClosureExecutor::stage_updates(
+    const step::FunctionCall& call, std::vector<variable::Update> updates, bool is_skipped,
+    std::vector<std::uint32_t>& staged_on) {
+  const std::vector<variable::Update> mine = take_own(updates);
+  std::optional<ParameterServers::PendingUpdate> pending;
+  if (!updates.empty() || is_skipped) {
+    const variable::Attempt attempt{call.sequence, call.attempt};
+    auto staging = TFD_TRY(variables_->start_stage(attempt, updates, Deadline::after(kPsTimeout)));
+    staged_on = std::move(staging.servers);
+    if (mine.empty() && staging.is_whole)
+      pending = std::move(staging.pending);
+    else
+      TFD_TRY(staging.pending.wait(stop_));
+  }
+  if (!mine.empty()) TFD_TRY(own_.apply(own_updates_++, mine));
+  return pending;
+}
+
+std::vector<variable::Update> ClosureExecutor::take_own(std::vector<variable::Update>& updates) const {
+  const auto own = std::stable_partition(updates.begin(), updates.end(),
+                                         [this](const variable::Update& update) { return !is_own(update.variable); });
+  std::vector<variable::Update> mine(std::make_move_iterator(own), std::make_move_iterator(updates.end()));
+  updates.erase(own, updates.end());
+  return mine;
 }
 
 Result<ClosureExecutor::Run> ClosureExecutor::run(const step::FunctionCall& call, const std::stop_token& stop,
@@ -271,14 +294,20 @@ Result<ClosureExecutor::Run> ClosureExecutor::run(const step::FunctionCall& call
     outcome.results = std::move(step.results.front());
   else
     outcome.results = TFD_TRY(step::stack_results(step.results), def.name);
-  out.update = TFD_TRY(apply_updates(call, std::move(step.updates), step.is_skipped), def.name);
+  if (orders_.stages && call.sequence < kWithoutUpdates)
+    out.update = TFD_TRY(stage_updates(call, std::move(step.updates), step.is_skipped, outcome.staged_on), def.name);
+  else
+    out.update = TFD_TRY(apply_updates(call, std::move(step.updates), step.is_skipped), def.name);
   const auto finish_update = [&]() -> Result<void> {
     return out.update ? std::exchange(out.update, std::nullopt)->wait(stop_) : Result<void>();
   };
-  if (!def.returns.empty()) {  // asked behind the update, which they see
-    step::VariableValues returned = TFD_TRY(read_variables(def.returns, finish_update), def.name);
+  std::vector<std::string> returns = def.returns;
+  if (!outcome.staged_on.empty())  // the coordinator reads the others once it has committed
+    std::erase_if(returns, [this](const std::string& name) { return !is_own(name); });
+  if (!returns.empty()) {  // asked behind the update, which they see
+    step::VariableValues returned = TFD_TRY(read_variables(returns, finish_update), def.name);
     TFD_TRY(steps_->copies().aggregate(returned), def.name);
-    for (const std::string& name : def.returns) outcome.results.push_back(returned.at(name));
+    for (const std::string& name : returns) outcome.results.push_back(returned.at(name));
   } else if (!has_next()) {
     TFD_TRY(finish_update(), def.name);
   }

@@ -72,6 +72,13 @@ class ClosureExecutor {
   Result<std::optional<ParameterServers::PendingUpdate>> apply_updates(const step::FunctionCall& call,
                                                                        std::vector<variable::Update> updates,
                                                                        bool is_skipped);
+  /// Stages them instead, for the coordinator to commit; `staged_on` is where.
+  Result<std::optional<ParameterServers::PendingUpdate>> stage_updates(const step::FunctionCall& call,
+                                                                       std::vector<variable::Update> updates,
+                                                                       bool is_skipped,
+                                                                       std::vector<std::uint32_t>& staged_on);
+  /// Takes those of the worker's own variables out of `updates`.
+  std::vector<variable::Update> take_own(std::vector<variable::Update>& updates) const;
   Result<std::vector<step::Metric>> evaluate(const Evaluate& evaluate);
   Result<transport::Message> read(const transport::Message& request) const;
   Result<void> assign(const transport::Message& request);

@@ -204,6 +204,10 @@ Result<std::optional<transport::Message>> WorkerService::answer(Job& job, const 
 Result<std::optional<transport::Message>> WorkerService::run(Job& job, const step::FunctionCall& call,
                                                              const std::stop_token& stop) {
   ClosureExecutor::Run run = TFD_TRY(executor_.run(call, stop, [this] { return has_next(); }));
+  if (!run.outcome.staged_on.empty()) {
+    answer_staged(job, call, std::move(run));
+    return std::nullopt;
+  }
   if (!run.update) {
     ++closures_done_;
     return encode(run.outcome);
@@ -218,12 +222,8 @@ Result<std::optional<transport::Message>> WorkerService::run(Job& job, const ste
     if (updated) ++closures_done_;
     if (updated)
       hold(std::move(*responder), encode(outcome));
-    else if (epoch != newest_)
-      responder->reply(fail(fenced_off()));
-    else if (updated.error().code == Code::kCancelled)
-      responder->reply(fail(Code::kCancelled, "this task is stopping"));
     else
-      responder->reply(fail(std::move(updated).error().within(name)));
+      responder->reply(fail(failed_update(epoch, name, std::move(updated).error())));
     const MutexLock lock(mutex_);
     if (--in_flight_ == 0) wake_.notify_all();
   });
@@ -252,6 +252,40 @@ void WorkerService::send_held() {
   for (auto& [responder, outcome] : held) responder.reply(std::move(outcome));
 }
 
+Error WorkerService::failed_update(std::uint64_t epoch, const std::string& function, Error error) const {
+  if (epoch != newest_) return fenced_off();
+  if (error.code == Code::kCancelled) return {Code::kCancelled, "this task is stopping", {}};
+  return std::move(error).within(function);
+}
+
+void WorkerService::answer_staged(Job& job, const step::FunctionCall& call, ClosureExecutor::Run run) {
+  {
+    const MutexLock lock(mutex_);
+    ++in_flight_;
+  }
+  const auto responder = std::make_shared<transport::Responder>(std::move(job.responder));  // std::function copies
+  const auto outcome = std::make_shared<ClosureOutcome>(std::move(run.outcome));            // the same
+  const auto staged = [this, responder, outcome, answers = staged_, place = staged_->take_place(), name = call.function,
+                       epoch = call.epoch](Result<void> updated) {
+    if (updated) {
+      ++closures_done_;
+      answers->fill(*place, [responder, outcome](std::uint64_t number) {
+        outcome->staged_after = number;
+        responder->reply(encode(*outcome));
+      });
+    } else {
+      responder->reply(fail(failed_update(epoch, name, std::move(updated).error())));
+      answers->fill(*place, {});
+    }
+    const MutexLock lock(mutex_);
+    if (--in_flight_ == 0) wake_.notify_all();
+  };
+  if (run.update)
+    run.update->then(staged);
+  else
+    staged({});
+}
+
 bool WorkerService::has_next() const {
   const MutexLock lock(mutex_);
   return !jobs_.empty();
@@ -259,6 +293,7 @@ bool WorkerService::has_next() const {
 
 // Finishes a load; if it failed, the previous program stays.
 Result<transport::Message> WorkerService::finish_load(std::uint64_t epoch, Result<transport::Message> loaded) {
+  if (loaded) staged_ = std::make_shared<StagedAnswers>();
   const MutexLock lock(mutex_);
   if (!loaded && newest_ == epoch) newest_ = executor_.epoch();
   const bool has_newer = std::ranges::any_of(jobs_, [&](const Job& job) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "closure_executor.hpp"
+#include "staged_answers.hpp"
 #include "tfd/base/thread_annotations.hpp"
 
 namespace tfd::task {
@@ -63,6 +64,9 @@ class WorkerService {
   /// Runs a closure. Where another one waits its update may still be in flight: then that one is begun, and the answer
   /// follows the update's.
   Result<std::optional<transport::Message>> run(Job& job, const step::FunctionCall& call, const std::stop_token& stop);
+  /// The same where updates are staged: the answer has a place among those of the closures before.
+  void answer_staged(Job& job, const step::FunctionCall& call, ClosureExecutor::Run run);
+  Error failed_update(std::uint64_t epoch, const std::string& function, Error error) const;
   bool has_next() const;
   /// Answers closures whose updates are made: several at once while others wait.
   void hold(transport::Responder responder, transport::Message outcome) TFD_EXCLUDES(mutex_);
@@ -74,6 +78,8 @@ class WorkerService {
   Activity activity_;
   ClosureExecutor executor_;
   Clock::time_point driven_{};  // the executor's: when it did the endpoint's I/O last
+  /// The executor's, of the program that was loaded last; shared with answers that follow their updates.
+  std::shared_ptr<StagedAnswers> staged_ = std::make_shared<StagedAnswers>();
 
   mutable Mutex mutex_;
   std::condition_variable_any wake_;

@@ -56,6 +56,8 @@ inline constexpr const char* kDocument = R"({"v": 1,
     "add_both": {"module": "pair.mlir", "inputs": [{"variable": "own"}, {"kwarg": "b"}],
                  "outputs": [{"assign_add": "own"}, {"assign_add": "v"}]},
     "pair": {"module": "pair.mlir", "inputs": [{"kwarg": "a"}, {"kwarg": "b"}], "outputs": [{"result": 0}, {"result": 1}]},
+    "stamp": {"module": "stamp.mlir", "inputs": [{"arg": 0}],
+              "outputs": [{"result": 0}, {"assign_add": "v"}, {"assign_add": "n"}], "returns": ["n", "v"]},
     "step": {"module": "step.mlir", "inputs": [{"variable": "v"}, "step"],
              "outputs": [{"metric": "loss"}, {"assign_add": "v"}, {"assign_add": "n"}]},
     "data_step": {"module": "step1.mlir", "inputs": [{"dataset": "ten", "field": "x"}],
@@ -71,6 +73,7 @@ inline const std::map<std::string, std::string> kModules{
     {"gated.mlir", "module { func.func public @main(%x: tensor<i32>) -> tensor<i32> { } }"},
     {"pair.mlir",
      "module { func.func public @main(%a: tensor<i32>, %b: tensor<i32>) -> (tensor<i32>, tensor<i32>) { } }"},
+    {"stamp.mlir", "module { func.func public @main(%x: tensor<i32>) -> (tensor<i32>, tensor<i32>, tensor<i32>) { } }"},
     {"step.mlir",
      "module { func.func public @main(%v: tensor<i32>, %s: tensor<i32>) -> (tensor<f32>, tensor<i32>, tensor<i32>) { } "
      "}"},
@@ -95,6 +98,7 @@ class Bed {
   ~Bed() { gate.open(); }
 
   Gate gate;
+  std::atomic<int> runs{0};                 // of "stamp"
   std::atomic<int> goodbyes{0};             // tasks that were told to stop
   std::map<std::string, int> devices = {};  // of workers that are started from now on; others have one
   std::function<Result<void>(const std::string& task)> before_engine;  // of a worker, on its executor thread
@@ -189,6 +193,10 @@ class Bed {
     bodies["gated.mlir"] = [this](const Tensors& in) -> Result<Tensors> {
       gate.pass();
       return Tensors{in[0]};
+    };
+    bodies["stamp.mlir"] = [this](const Tensors& in) -> Result<Tensors> {  // no two runs are alike
+      const Tensor stamp = number(1000 * runs++ + number(in[0]));
+      return Tensors{stamp, stamp, stamp};
     };
     bodies["pair.mlir"] = [](const Tensors& in) -> Result<Tensors> { return Tensors{in[1], in[0]}; };
     bodies["step.mlir"] = [this](const Tensors& in) -> Result<Tensors> {

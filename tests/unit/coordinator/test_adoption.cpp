@@ -54,6 +54,23 @@ TEST_CASE("adoption: how far a run has come is put together from what each param
   CHECK(again->steps_below(4) == 4);
 }
 
+TEST_CASE("adoption: what one parameter server has committed is committed by those that have staged the same attempt") {
+  using Attempts = std::vector<variable::Attempt>;
+  const History first{.low = 2, .above = {3}, .committed = {{1, 0}, {3, 2}}, .staged = {{2, 0}, {4, 0}}};
+  const History second{.low = 1, .committed = {}, .staged = {{1, 0}, {2, 0}, {3, 2}}};
+  const History third{.low = 1, .committed = {}, .staged = {{1, 1}, {4, 0}}};  // {1, 1}: of a worker that was late
+  const auto all = put_together({first, second, third});
+  REQUIRE(all);
+  CHECK(all->next == 4);
+  CHECK(all->unfinished == Sequences{2});
+  REQUIRE(all->commits.size() == 3);
+  CHECK(all->commits[0].empty());
+  CHECK(all->commits[1] == Attempts{{1, 0}, {3, 2}});
+  CHECK(all->commits[2].empty());
+  CHECK(all->steps_below(all->next) == 4);
+  CHECK_FALSE(put_together({first, {.low = 2, .committed = {{1, 1}}}}));  // two attempts of one closure
+}
+
 TEST_CASE("adoption: what is settled counts, whoever has heard of it") {
   const auto out = put_together({{.settled = 100, .unused = 3, .low = 120}, {.settled = 50, .unused = 2, .low = 120}});
   CHECK(out->settled == 100);

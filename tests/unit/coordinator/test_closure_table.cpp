@@ -96,7 +96,7 @@ TEST_CASE("closure table: a first attempt that ends well needs no fence") {
   table.take();
   table.complete(closure, {});
   CHECK(table.is_over());
-  CHECK_FALSE(table.has_fences_or_drops());
+  CHECK_FALSE(table.has_messages());
 }
 
 TEST_CASE("closure table: the first error cancels what comes back, fences it, and has workers drop the rest") {

@@ -135,6 +135,39 @@ TEST_CASE("wire format: a history counts upwards, and has no more in it than the
   CHECK_FALSE(decode_history(encode_history(SequenceHistory{.settled = 3, .unused = 4, .low = 3})));
 }
 
+TEST_CASE("wire format: what is staged, committed and aborted says of which attempt it is") {
+  UpdateRequest request{3, 1, {{variable::UpdateKind::kAssign, "t", kOne}}};
+  request.attempt = 4;
+  const auto staged = decode_update(encode(request, Kind::kStage));
+  REQUIRE(staged);
+  CHECK(staged->attempt == 4);
+  CHECK(decode_update(encode(request))->attempt == 0);
+  const auto commit = decode_commit(encode(Commit{3, {1, 4}}));
+  REQUIRE(commit);
+  CHECK(commit->epoch == 3);
+  CHECK(commit->attempt == variable::Attempt{1, 4});
+  const auto abort = decode_abort(encode(Abort{3, {1, 4}, true}));
+  REQUIRE(abort);
+  CHECK(abort->attempt == variable::Attempt{1, 4});
+  CHECK(abort->is_of_all);
+  ClosureOutcome outcome;
+  outcome.results = {kOne};
+  CHECK(decode_outcome(encode(outcome))->staged_on.empty());
+  outcome.staged_on = {0, 7};
+  outcome.staged_after = 9;
+  const auto told = decode_outcome(encode(outcome));
+  REQUIRE(told);
+  CHECK(told->staged_on == outcome.staged_on);
+  CHECK(told->staged_after == 9);
+  CHECK(told->results.size() == 1);
+  using variable::SequenceHistory;
+  const SequenceHistory history{.committed = {{1, 4}, {2, 0}}, .staged = {{3, 1}}};
+  CHECK(decode_history(encode_history(history))->committed == history.committed);
+  CHECK(decode_history(encode_history(history))->staged == history.staged);
+  CHECK_FALSE(decode_history(encode_history(SequenceHistory{.staged = {{3, 1}, {3, 2}}})));
+  CHECK(decode_load(encode_load(8, {.stages = true}))->stages);
+}
+
 TEST_CASE("wire format: updates that are due say by what they are clipped") {
   const std::vector<variable::DueUpdate> due{{"w/part_1", "w", true, 7, 0.1}, {"b", "", false, 8, 169}};
   auto message = encode_due(Kind::kDue, due, 3);

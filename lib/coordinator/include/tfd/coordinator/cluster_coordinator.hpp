@@ -171,6 +171,11 @@ struct CoordinatorOptions {
   std::size_t window = 64;  // limit on closures that a worker holds at a time; fewer if they take long
   /// Time without an answer of a worker until its waiting closures are moved to idle workers.
   Duration balance_after = std::chrono::milliseconds(50);
+  /// Updates are of one attempt of a closure on all parameter servers, and its results are that attempt's: workers
+  /// stage updates, and the coordinator commits those of the first attempt that has them on all servers. States are
+  /// exported between commits. Without it each server applies the updates of a closure once, maybe of another attempt
+  /// each.
+  bool strict = false;
   bool keep_going = false;
   bool keep_servers = false;
   /// Time that a parameter server may be silent or disconnected before it is lost; it is lost at once if its process is

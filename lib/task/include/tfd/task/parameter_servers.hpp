@@ -114,6 +114,8 @@ class ParameterServers {
     /// Returns the values in the order of the names or lookups. kCancelled if `stop` is requested; kUnavailable with
     /// Error::task = "ps:1" if that parameter server is gone; kDeadlineExceeded names those that haven't answered.
     Result<std::vector<tensor::Tensor>> wait(const std::stop_token& stop = {});
+    /// Calls `done` instead, once, on the I/O thread or now. The first failure ends it, whatever the policy.
+    void then(std::function<void(Result<std::vector<tensor::Tensor>>)> done);
 
    private:
     friend class ParameterServers;
@@ -154,6 +156,22 @@ class ParameterServers {
   /// nothing and returns none: use update(). Not for optimizers that accumulate gradients.
   Result<std::optional<PendingUpdate>> start_update(std::uint64_t sequence,
                                                     const std::vector<variable::Update>& updates, Deadline deadline);
+  /// Stages the updates of one attempt of a closure, for its coordinator to commit; those that update() would apply.
+  struct Staging {
+    PendingUpdate pending;               // ends when all servers have them
+    std::vector<std::uint32_t> servers;  // positions
+    bool is_whole = true;                // false: wait for it before anything else is asked, which might overtake it
+  };
+  Result<Staging> start_stage(const variable::Attempt& attempt, const std::vector<variable::Update>& updates,
+                              Deadline deadline);
+  /// Has each server (by position) commit these attempts, and drop all others: what a coordinator that is gone left.
+  Result<void> resolve(std::vector<std::vector<variable::Attempt>> commits, Deadline deadline);
+  /// True if the optimizer clips accumulated gradients by a norm of variables on several servers: update() makes such
+  /// updates when they are due, and whoever commits calls start_making_due().
+  bool shares_norms(const variable::Optimizer& optimizer) const;
+  /// Makes the updates that are due; `done` is called once, on the I/O thread. `waits`: not those of a norm of which
+  /// some still wait for gradients.
+  void start_making_due(bool waits, Deadline deadline, std::function<void(Result<void>)> done);
   /// The same under this client's own next sequence number.
   Result<void> update_next(const std::vector<variable::Update>& updates, Deadline deadline);
   /// Assigns whole variables.

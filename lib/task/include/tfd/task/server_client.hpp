@@ -20,7 +20,7 @@ namespace tfd::task {
 /// A parameter server's answer to the updates of a closure.
 struct UpdateAnswer {
   bool is_new = false;   // applied; false: this sequence number had been
-  bool is_busy = false;  // not applied: a due update must be made first (make_due())
+  bool is_busy = false;  // not applied: a due update must be made first (make_due()); not staged: send it again now
   bool is_due = false;   // an update of one of its variables is due
 };
 
@@ -80,6 +80,19 @@ class ServerClient : public TaskClient {
   transport::Message update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
                                     std::uint64_t client, bool is_alone) const;
   void update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done);
+  // Updates in two steps: exactly those of one attempt are applied, on all servers.
+  /// The message that stages the updates of an attempt; it is sent by update(). What the same process reads later waits
+  /// until they are committed or aborted. They are dropped where the sequence number is over, or a later attempt is
+  /// known.
+  transport::Message stage_message(const variable::Attempt& attempt, const std::vector<variable::Update>& updates,
+                                   bool is_alone) const;
+  /// Applies what is staged of an attempt; it may be repeated. kDataLoss: nothing is, nor was it applied.
+  void commit(const variable::Attempt& attempt, Deadline deadline, Callback<UpdateAnswer> done);
+  /// Drops what is staged of an attempt and of earlier ones, and what comes later of them.
+  void abort(const variable::Attempt& attempt, Deadline deadline, Callback<void> done);
+  /// Drops everything that is staged, when another coordinator has taken the run.
+  void abort_all(Deadline deadline, Callback<void> done);
+
   /// Finds the updates that are due for variables that share a norm with others; without names, for all of those.
   void find_due(const std::vector<std::string>& variables, Deadline deadline,
                 Callback<std::vector<variable::DueUpdate>> done);

@@ -59,7 +59,7 @@ struct TaskStatus {
   std::string log = {};              // path, on its host, of the file with what it has written; empty: none
 };
 
-/// Settings of the program's own datasets on one worker.
+/// Settings of one worker: of the program's own datasets, and of updates.
 struct WorkerOrders {
   std::uint64_t shuffle_stream = 0;  // data::Order's, for datasets that are this worker's own
   /// Seed of shuffles that state none: one for all workers where the data are sharded dynamically
@@ -67,6 +67,8 @@ struct WorkerOrders {
   std::uint64_t data_seed = 0;
   /// The steps whose elements the worker skips, where a training continues.
   std::int64_t steps_taken = 0;
+  /// Whether updates are only staged, for the coordinator to commit: ClosureOutcome::staged_on.
+  bool stages = false;
 };
 
 class TaskClient {

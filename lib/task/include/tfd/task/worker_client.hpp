@@ -24,6 +24,12 @@ inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
 struct ClosureOutcome : step::CallOutcome {
   Duration ran = {};  // on the worker, with what it read; not with an update that was on its way
   std::shared_ptr<const CommandOutcome> command = {};  // a shell command's, which has nothing else; immutable
+  /// Where WorkerOrders::stages was set, the parameter servers (positions) that have its updates staged; each is to be
+  /// told to commit them. The results have then only those `returns` that are the worker's own variables.
+  std::vector<std::uint32_t> staged_on = {};
+  /// Then how many staged closures of this worker, since it loaded the program, come before it: in that order they are
+  /// to be committed. An answer may be overtaken by later ones.
+  std::uint64_t staged_after = 0;
   bool dropped = false;  // dropped by drop_waiting() or give_back() before it started; other fields are unset
 };
 

@@ -80,6 +80,13 @@ class AppliedSet {
   std::set<std::uint64_t> above_;
 };
 
+/// One attempt of the closure that has this sequence number.
+struct Attempt {
+  std::uint64_t sequence = 0;
+  std::uint32_t number = 0;
+  friend bool operator==(const Attempt&, const Attempt&) = default;
+};
+
 /// What became of the sequence numbers of client 0, for the coordinator that takes over from one that is gone. A number
 /// is done when its updates were applied or it was fenced.
 struct SequenceHistory {
@@ -88,6 +95,9 @@ struct SequenceHistory {
   std::uint64_t low = 0;                   // everything below is done here
   std::vector<std::uint64_t> above = {};   // done here beyond that; ascending
   std::vector<std::uint64_t> fenced = {};  // those from `settled` on that were fenced before they were applied
+  // Where a parameter server stages updates, which the store knows nothing of; ascending:
+  std::vector<Attempt> committed = {};  // attempts whose updates were applied, from `settled` on
+  std::vector<Attempt> staged = {};     // attempts whose updates wait
 };
 
 /// State of a variable whose accumulated gradients are clipped by a norm that it shares with others
