@@ -114,6 +114,35 @@ assert a.keys() == b.keys() and all(n.array_equal(a[k], b[k]) and a[k].dtype == 
   [ "$(sort -u evaluations | wc -l)" = 1 ]
 }
 
+@test "server checkpoints: the best evaluation, and what it restores, goes on by every strategy" {
+  falling_program 100 3
+  serve --jobs worker=1,ps=2
+  trains_on() { # PATIENCE TOOL ARGS…
+    run -0 --separate-stderr timeout 60 "${@:2}" program.json --set "train.stop.patience=$1" --set train.checkpoint.by=servers </dev/null
+    echo "$stderr"
+    jq -ec "select(.event == \"end\") | .reason == \"stopped\" and .step == 100 + 100 * $1 and .restored_step == 100 and .eval.n == 100" <<<"$output"
+  }
+  trains_on 3 tfd-coordinate --cluster spec.json --keep-servers
+  [ -d ck/step-00000400 ]
+  jq '.cluster.worker = ["127.0.0.1:1"]' spec.json >cluster.json
+  trains_on 6 tfd-run --cluster cluster.json --task worker:0
+  [ -f ck/step-00000700.safetensors ]
+  trains_on 9 tfd-coordinate --cluster spec.json --keep-servers
+  [ -d ck/step-00001000 ]
+  trains_on 12 tfd-run --cluster none
+  [ -f ck/step-00001300.safetensors ]
+  trains_on 15 tfd-coordinate --cluster spec.json --keep-servers
+  local from
+  for from in ck ck/best ck/step-00001600 ck/step-00001300.safetensors; do
+    echo "# $from"
+    run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --evaluate --checkpoint "$from" </dev/null
+    [ "$(jq -r 'select(.event == "eval").metrics.n' <<<"$output")" = 100 ]
+    printf '{"op": "restore", "path": "%s"}\n{"op": "read", "variable": "n1"}\n{"op": "evaluate", "function": "eval"}\n' "$T/$from" >closures.jsonl
+    run -0 --separate-stderr timeout 60 tfd-coordinate -q program.json --cluster spec.json --keep-servers --ordered --closures closures.jsonl
+    [ "$(jq -c '.value // empty' <<<"$output" | xargs)" = '100 {n:100}' ]
+  done
+}
+
 @test "server checkpoints: a server that can't write costs that checkpoint, whose like is tried again" {
   mkdir disk
   mount -t tmpfs -o size=1M tmpfs disk 2>/dev/null || skip "may not mount"
