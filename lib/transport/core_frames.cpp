@@ -260,9 +260,11 @@ void Core::on_arrived(Link& link, Link::Arrived arrived) {
   if (is_accepted(link.id())) return on_request(link, std::move(arrived));
   Peer* peer = find_peer(peer_of_link_.at(link.id()));
   if (peer == nullptr) return;
-  if (!arrived.message) {
+  if (!arrived.message) {  // an error of the peer's, or for this side an answer that it can't take
     Error& error = arrived.message.error();
-    if (error.task.empty()) error.task = peer->name;
+    const bool is_its = arrived.header.type == FrameType::kFailure;
+    if (!is_its) error.message += fmt::format(", the answer of {}", peer->name);
+    if (error.task.empty()) error.task = is_its ? peer->name : options_.name;
   }
   finish_request(*peer, arrived.header.id, std::move(arrived.message));
 }

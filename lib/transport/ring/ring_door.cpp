@@ -67,11 +67,13 @@ Result<std::unique_ptr<RingLink>> RingDoor::admit(Visitor& visitor) {
       visitor.socket.get(), std::as_writable_bytes(std::span(token.data(), token.size()))));
   const auto found = tokens_.find(token);
   if (found == tokens_.end()) return fail(Code::kPermissionDenied, "a token that nobody was told");
-  auto rings = TFD_TRY(process::SharedRings::map(memory, RingLink::kRingBytes, process::SharedRings::Side::kTaker));
+  auto rings = process::SharedRings::map(memory, RingLink::kRingBytes, process::SharedRings::Side::kTaker);
+  if (!rings && rings.error().code == Code::kResourceExhausted) is_full_ = true;
+  if (!rings) return fail(std::move(rings).error());
   const LinkId link = found->second;
   withdraw(link);
   ::epoll_ctl(epoll_, EPOLL_CTL_DEL, visitor.socket.get(), nullptr);
-  return std::make_unique<RingLink>(link, std::move(visitor.socket), std::move(rings));
+  return std::make_unique<RingLink>(link, std::move(visitor.socket), std::move(*rings));
 }
 
 bool RingDoor::has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>& in) {
@@ -86,8 +88,9 @@ Result<std::vector<std::unique_ptr<RingLink>>> RingDoor::let_in() {
   visitors_.remove_if([&](Visitor& visitor) { return has_left(visitor, in); });
   for (;;) {
     const Result<bool> accepted = accept_one();
-    if (!accepted && in.empty()) return fail(accepted.error());
-    if (!accepted || !*accepted) return in;
+    is_full_ = is_full_ || !accepted;
+    if (is_full_ && in.empty()) return fail(Code::kResourceExhausted, "no descriptor or memory is left");
+    if (is_full_ || !*accepted) return in;
     if (has_left(visitors_.back(), in)) visitors_.pop_back();
     if (visitors_.size() > kMostVisitors) visitors_.pop_front();
   }

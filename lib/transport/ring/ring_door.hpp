@@ -30,7 +30,8 @@ class RingDoor {
   bool has_offers() const { return !tokens_.empty(); }
   std::size_t offers() const { return tokens_.size(); }
 
-  /// Links whose offer was taken up by now. kResourceExhausted: no descriptor is left to let anybody in.
+  /// Links whose offer was taken up by now. kResourceExhausted, once there are none: no descriptor or memory is left to
+  /// let anybody else in.
   Result<std::vector<std::unique_ptr<RingLink>>> let_in();
   /// Links whose offer is open.
   std::vector<LinkId> waiting() const;
@@ -55,6 +56,7 @@ class RingDoor {
   int epoll_;  // owned by the wire
   std::string name_;
   process::Fd listener_;
+  bool is_full_ = false;                             // no descriptor or memory was left for somebody
   std::list<Visitor> visitors_;                      // connected, and haven't named a token; the oldest first
   std::unordered_map<std::string, LinkId> tokens_;   // of open offers
   std::unordered_map<LinkId, std::string> offered_;  // the same by link

@@ -107,10 +107,9 @@ void RingWire::take_up(LinkId link, std::string_view offer) {
 void RingWire::let_in() {
   if (!door_) return;
   Result<std::vector<std::unique_ptr<RingLink>>> in = door_->let_in();
-  if (in) {
+  for (; in && !in->empty(); in = door_->let_in())
     for (std::unique_ptr<RingLink>& link : *in) add(std::move(link));
-    return;
-  }
+  if (in) return;
   // Those who were told of the door wait behind it: they are left, and come again over the network.
   offers_ = false;
   const std::vector<LinkId> waiting = door_->waiting();

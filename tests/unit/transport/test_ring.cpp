@@ -3,6 +3,7 @@
 // Shared memory between endpoints: who gets it, that it is used, and what a hostile other side can't do with it.
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <fstream>
@@ -186,6 +187,25 @@ TEST_CASE("ring: who enters needs the token, and hands over memory as it has to 
     pollfd quiet{epoll.get(), POLLIN, 0};
     CHECK(::poll(&quiet, 1, 0) == 0);
   }
+}
+
+TEST_CASE("ring: where no memory is left to share, who waits behind the door is told") {
+  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  auto door = RingDoor::open(epoll.get()).value();
+  const auto entered = RingDoor::enter(door->offer(LinkId{7}), LinkId{1});
+  REQUIRE(entered.has_value());
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  std::ifstream sizes("/proc/self/statm");
+  rlim_t pages = 0;
+  sizes >> pages;
+  const rlimit little{pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + RingLink::kRingBytes, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &little) == 0);
+  const auto in = door->let_in();
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+  REQUIRE(!in.has_value());
+  CHECK(in.error().code == Code::kResourceExhausted);
+  CHECK(door->waiting() == std::vector{LinkId{7}});
 }
 
 TEST_CASE("ring: all who come at once are let in, and those who say nothing don't keep them out") {
