@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <new>
+#include <system_error>
 
 #include "internal.hpp"
 #include "tfd/base/descriptors.hpp"
@@ -220,6 +224,35 @@ void open_standard_descriptors() {
                                           : O_RDWR);
 }
 
+const char* running_tool = "tfd";  // for who has no memory left
+
+/// Where an exception ends any other thread: one line, and no core of a process that was refused memory or a thread.
+[[noreturn]] void end_of_thread() {
+  std::array<char, 256> line{};
+  const auto say = [&](const char* what, const char* why) {
+    const auto [end, size] = fmt::format_to_n(line.begin(), line.size() - 1, "{}: {}{}\n", running_tool, what, why);
+    (void)!::write(STDERR_FILENO, line.data(), std::min(size, line.size() - 1));
+  };
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+    say("bug: ", "std::terminate() was called");
+  } catch (const std::bad_alloc&) {
+    say("out of memory", "");
+    ::_exit(number_of(ExitCode::kSystem));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      say("no thread could be started: ", error.what());
+      ::_exit(number_of(ExitCode::kSystem));
+    }
+    say("bug: ", error.what());
+  } catch (const std::exception& error) {
+    say("bug: ", error.what());
+  } catch (...) {
+    say("bug: ", "unknown exception");
+  }
+  std::abort();
+}
+
 }  // namespace
 
 int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, Io& io) {
@@ -228,6 +261,11 @@ int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, I
     return code ? *code : report(tool, io, std::move(code).error());
   } catch (const std::bad_alloc&) {
     return report(tool, io, Error{Code::kSystem, "out of memory", {}});
+  } catch (const std::system_error& error) {  // a thread that couldn't be started says so
+    const bool is_refused = error.code() == std::errc::resource_unavailable_try_again;
+    return report(tool, io,
+                  is_refused ? Error{Code::kSystem, fmt::format("no thread could be started: {}", error.what()), {}}
+                             : Error{Code::kInternal, fmt::format("bug: {}", error.what()), {}});
   } catch (const std::exception& error) {
     return report(tool, io, Error{Code::kInternal, fmt::format("bug: {}", error.what()), {}});
   } catch (...) {
@@ -237,6 +275,8 @@ int run_tool_with(const Tool& tool, const std::vector<std::string>& arguments, I
 
 int run_tool(const Tool& tool, int argc, char** argv) {
   open_standard_descriptors();
+  running_tool = tool.name.data();
+  std::set_terminate(end_of_thread);
   raise_descriptor_limit();
   (void)std::signal(SIGPIPE, tool.ignores_sigpipe ? SIG_IGN : SIG_DFL);
   Io io;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "tfd/base/counted.hpp"
@@ -15,9 +17,29 @@ namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 
+Error no_memory(std::string_view what) { return {Code::kResourceExhausted, std::string(what), {}}; }
+
+/// A thread of its own; where there is no memory for one, or for its work, that is what comes of it.
+template <class Work>
+std::future<Result<std::string>> in_background(Work work) {
+  try {
+    return std::async(std::launch::async, [work = std::move(work)]() mutable -> Result<std::string> {
+      try {
+        return work();
+      } catch (const std::bad_alloc&) {
+        return fail(no_memory("out of memory"));
+      }
+    });
+  } catch (const std::system_error& error) {
+    std::promise<Result<std::string>> none;
+    none.set_value(fail(no_memory(fmt::format("no thread could be started: {}", error.code().message()))));
+    return none.get_future();
+  }
+}
+
 std::future<Result<std::string>> save_parts_in_background(const std::string& directory, variable::Checkpoint about,
                                                           int keep, variable::WriteParts write) {
-  return std::async(std::launch::async, [directory, about = std::move(about), keep, held = std::move(write)]() mutable {
+  return in_background([directory, about = std::move(about), keep, held = std::move(write)]() mutable {
     const variable::WriteParts own = std::move(held);  // ends with the writing, not with the future
     return variable::save_checkpoint_in_parts(directory, about, keep, own);
   });
@@ -28,7 +50,7 @@ std::future<Result<std::string>> save_parts_in_background(const std::string& dir
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
                                                     int keep) {
   // Moved out of the closure, which lives as long as the future.
-  return std::async(std::launch::async, [directory, held = std::move(checkpoint), keep]() mutable {
+  return in_background([directory, held = std::move(checkpoint), keep]() mutable {
     const variable::Checkpoint own = std::move(held);
     return variable::save_checkpoint(directory, own, keep);
   });
