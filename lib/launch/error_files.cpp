@@ -107,7 +107,7 @@ std::string file_name_of(const cluster::TaskId& task) { return fmt::format("{}-{
 std::string describe_end(const process::ExitStatus& status) {
   if (!status.is_known) return "ended, and its exit code is lost";
   if (status.signal == 0) return fmt::format("exited with {}", status.code);
-  return fmt::format("was killed by {}", signal_name(status.signal));
+  return fmt::format("was killed by {}{}", signal_name(status.signal), status.is_oom ? ", out of memory" : "");
 }
 
 std::string signal_name(int number) {

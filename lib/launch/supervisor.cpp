@@ -126,8 +126,9 @@ void Supervisor::on_late(Task& task) {
 }
 
 void Supervisor::on_exit(Task& task) {
-  const auto status = task.child->poll();
+  auto status = task.child->poll();
   if (!status) return;
+  status = oom_kills_.explain(*status);
   read_pipes(task);  // its last lines come before messages about it
   const bool was_ready = std::exchange(task.ready, false);
   loop_.forget(task.child->end_fd());

@@ -97,8 +97,9 @@ Result<void> TaskGroup::start_task(Task& task) {
 }
 
 void TaskGroup::on_exit(Task& task) {
-  const auto status = task.child->poll();
+  auto status = task.child->poll();
   if (!status) return;
+  status = oom_kills_.explain(*status);
   loop_.forget(task.child->end_fd());
   relay_.task_ended(task.name);  // its last lines come before ours about it
   task.child.reset();

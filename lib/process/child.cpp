@@ -317,7 +317,7 @@ std::string describe(const ExitStatus& status) {
   const char* name = ::sigdescr_np(status.signal);
   std::string text = name == nullptr ? "unknown" : name;
   text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  return fmt::format("died of signal {} ({})", status.signal, text);
+  return fmt::format("died of signal {} ({}{})", status.signal, text, status.is_oom ? ": out of memory" : "");
 }
 
 }  // namespace tfd::process

@@ -13,6 +13,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/oom_kills.hpp"
 
 #include "temporary_directory.hpp"
 
@@ -75,6 +76,29 @@ TEST_CASE("child: exit codes and signals are told apart") {
   CHECK(describe({3, 0}) == "exited with 3");
   CHECK(describe({137, 9}) == "died of signal 9 (killed)");
   CHECK(describe({139, 11}) == "died of signal 11 (segmentation fault)");
+}
+
+TEST_CASE("child: who was killed for want of memory is told from who was killed otherwise") {
+  CHECK(oom_file_of("") == "");
+  CHECK(oom_file_of("0::/system.slice/a.service\n") == "/sys/fs/cgroup/system.slice/a.service/memory.events");
+  CHECK(oom_file_of("0::/\n") == "/sys/fs/cgroup/memory.events");
+  CHECK(oom_file_of("4:cpu,memory:/job/1\n1:name=systemd:/x\n0::/y\nbroken\n") ==
+        "/sys/fs/cgroup/memory/job/1/memory.oom_control");
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "memory.events";
+  const auto has_counted = [&](int kills) {
+    REQUIRE(save_file(path, fmt::format("oom 9\noom_kill {}\noom_group_kill 7\n", kills)).has_value());
+  };
+  has_counted(3);
+  OomKills kills(path);
+  CHECK(!kills.explain({137, 9}).is_oom);
+  has_counted(5);
+  CHECK(!kills.explain({143, 15}).is_oom);
+  CHECK(kills.explain({137, 9}).is_oom);
+  CHECK(kills.explain({137, 9}).is_oom);
+  CHECK(!kills.explain({137, 9}).is_oom);
+  CHECK(!OomKills("").explain({137, 9}).is_oom);
+  CHECK(describe({137, 9, true, true}) == "died of signal 9 (killed: out of memory)");
 }
 
 TEST_CASE("child: what can't be run is an error at start") {

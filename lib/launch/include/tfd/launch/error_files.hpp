@@ -65,7 +65,7 @@ class ErrorFiles {
 
 /// "worker-1": the name of a task's files.
 std::string file_name_of(const cluster::TaskId& task);
-/// "exited with 7", "was killed by SIGKILL".
+/// "exited with 7", "was killed by SIGKILL", "was killed by SIGKILL, out of memory".
 std::string describe_end(const process::ExitStatus& status);
 /// "SIGTERM"; "signal 40" for one without a name.
 std::string signal_name(int number);

@@ -21,6 +21,7 @@
 #include "tfd/launch/backoff.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
+#include "tfd/process/oom_kills.hpp"
 #include "tfd/process/relay.hpp"
 
 namespace tfd::launch {
@@ -80,6 +81,7 @@ class Supervisor {
   SupervisorOptions options_;
   std::vector<std::unique_ptr<Task>> tasks_;
   process::Pipe lifeline_;
+  process::OomKills oom_kills_;
   bool all_ready_ = false;
   bool failed_ = false;
   bool stopping_ = false;

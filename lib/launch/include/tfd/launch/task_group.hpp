@@ -23,6 +23,7 @@
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/oom_kills.hpp"
 
 namespace tfd::launch {
 
@@ -158,6 +159,7 @@ class TaskGroup {
 
   process::EventLoop& loop_;
   OutputRelay& relay_;
+  process::OomKills oom_kills_;
   ErrorFiles files_;
   TaskGroupOptions options_;
   std::vector<std::unique_ptr<Task>> tasks_;

@@ -43,6 +43,7 @@ struct ExitStatus {
   int code = 0;          // 0..255, or 128 + signal
   int signal = 0;        // 0: it exited by itself
   bool is_known = true;  // false: unknown, for instance because other code reaped it; the code is 71 then
+  bool is_oom = false;   // killed by the kernel, for want of memory, as OomKills has found out
   static constexpr ExitStatus unknown() { return {71, 0, false}; }
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
@@ -76,7 +77,8 @@ class Child {
 /// Exit code that a shell would report for an Error of Child::start: 127 not found, 126 not runnable, else 71.
 int exit_code_of_start_error(const Error& error);
 
-/// "died of signal 9 (killed)", "exited with 3", "ended, and its exit code is lost".
+/// "died of signal 9 (killed)", "died of signal 9 (killed: out of memory)", "exited with 3", "ended, and its exit code
+/// is lost".
 std::string describe(const ExitStatus& status);
 
 }  // namespace tfd::process
