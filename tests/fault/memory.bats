@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Memory that isn't there: in processes whose address space is limited, and where the kernel kills one. A line says what didn't fit, and
+# Memory that isn't there: in processes whose address space is limited. A line says what didn't fit, and
 # where; nobody is left waiting.
 
 load ../cli/coordinate
@@ -9,9 +9,7 @@ setup() {
   [ "${TFD_SANITIZED:-0}" = 0 ] || skip "a sanitizer needs all of the address space"
 }
 teardown() {
-  rm -f "/dev/shm/tfd-test-$$"
   coordinate_teardown
-  [ -z "${CGROUP:-}" ] || until_true rmdir "$CGROUP"
 }
 
 # `count` with a variable of $1 MB, which each step reads, and adds to.
@@ -70,32 +68,4 @@ with_limit() { # MB ARGS…
   echo "$stderr"
   [[ $stderr == *'no thread could be started'* ]]
   [[ $stderr != *'terminate called'* ]]
-}
-
-@test "memory: a parameter server that the kernel kills for it is named so, and the training goes on from its checkpoint" {
-  CGROUP=/sys/fs/cgroup/memory/tfd-test-$$
-  mkdir "$CGROUP" 2>/dev/null && [ -w "$CGROUP/memory.limit_in_bytes" ] && grep -q '^oom_kill ' "$CGROUP/memory.oom_control" ||
-    { CGROUP=; skip "no memory cgroup (v1) to make here"; }
-  counting_program '{"function": "count", "steps": 100000000, "log_every": 100, "checkpoint": {"dir": "ck", "every": 500}}'
-  jq '.variables.w = {shape: [10000000], init: {ones: {}}, trainable: false}' program.json >with.json
-  mv with.json program.json
-  (
-    echo "$BASHPID" >"$CGROUP/cgroup.procs"
-    exec env --default-signal=INT tfd-serve --jobs worker=1,ps=1 --output "$T/spec.json" --ready-fd 9 2>"$T/err" 3>&- 6>&- 7>&- 8>&- 9>"$T/ready"
-  ) &
-  SERVE=$!
-  IFS= read -r -t 60 -u 8 SPEC
-  task_pid worker:0 >/sys/fs/cgroup/memory/cgroup.procs
-  coordinate program.json --cluster spec.json --max-failures 3
-  event '.event == "checkpoint"'
-  # Who is killed then is named beforehand; what needs the memory is a file.
-  echo 1000 >"/proc/$(task_pid ps:0)/oom_score_adj"
-  echo $(($(<"$CGROUP/memory.usage_in_bytes") + 8000000)) >"$CGROUP/memory.limit_in_bytes"
-  (echo "$BASHPID" >"$CGROUP/cgroup.procs" && exec head -c 20M /dev/zero) >"/dev/shm/tfd-test-$$" 2>/dev/null 3>&- || true
-  said 'tfd-serve: ps:0 died of signal 9 \(killed: out of memory\); restarting in'
-  rm "/dev/shm/tfd-test-$$"
-  echo -1 >"$CGROUP/memory.limit_in_bytes"
-  event '.event == "server" and .task == "ps:0"'
-  event '.event == "start" and .step > 0 and .resumed_from != null'
-  stops_with_each_step_once
 }
