@@ -19,7 +19,7 @@ bool Coordinator::is_own(const std::string& variable) const {
   return definition != nullptr && definition->per_worker;
 }
 
-// From here on the closure needs its worker no more.
+// The closure needs its worker no more from here on.
 void Coordinator::on_staged(const Assignment& one, task::ClosureOutcome outcome) {
   for (const std::uint32_t server : outcome.staged_on)
     if (server >= servers_.size())
@@ -73,8 +73,8 @@ void Coordinator::send_commit(std::uint32_t server, const variable::Attempt& att
                            });
 }
 
-// Behind the commit on the same connections, and in front of the next one: the values are those that it made, unless a
-// connection breaks.
+// The reads are behind the commit on the same connections, and in front of the next one: the values are those that it
+// made, unless a connection breaks.
 void Coordinator::read_returns(const Commits::Order& order) {
   const std::uint64_t sequence = order.attempt.sequence;
   const auto names = copies_.stored_names(order.returns);

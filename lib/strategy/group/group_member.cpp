@@ -229,9 +229,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
                                    : roots.replicas;
   if (!options_.as_tensorflow) use_threads(standings, known.threads, shared);
   if (is_over_hosts()) TFD_TRY(find_system());
-  TFD_TRY(share(shared, !is_new                  ? "the training has"
-                        : options_.replicas != 0 ? ""
-                                                 : "the checkpoint's training has"));
+  TFD_TRY(share(shared, !is_new ? "the training has" : options_.replicas != 0 ? "" : "the checkpoint's training has"));
 
   if (trainer_.is_open())
     TFD_TRY(trainer_.move_to(place(), TFD_TRY(step::parse_data_position(roots.position))));

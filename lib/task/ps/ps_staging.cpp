@@ -44,7 +44,7 @@ Result<void> PsService::commit(const transport::Message& request, transport::Res
   return {};
 }
 
-// Which variables it was about isn't known any more: the answer waits for all that is under way.
+// The variables that it was about aren't known any more: the answer waits for all that is under way.
 void PsService::answer_again(const Commit& commit, transport::Responder responder) {
   VariableQueues::Request wait{
       .targets = served_->all(), .is_small = true, .done = {}, .responder = std::move(responder)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which attempts of a closure's updates a parameter server keeps until one is picked.
+// The attempts of a closure's updates that a parameter server keeps until one is picked.
 #include "ps/staged_updates.hpp"
 
 #include <doctest/doctest.h>

@@ -128,8 +128,8 @@ struct DatasetContext {
   /// Called with what was wrong with each element that an "on_error": "skip" left out. Thread-safe.
   std::function<void(const Error&)> skipped = {};
   /// How many elements are made ahead of the reader, as by a prefetch at the end, and some more of small ones: from the
-  /// first next() on, a thread of the iterator makes them, and the maps are called there. Whoever ends the iterator waits for the element that is
-  /// being made. 0: none.
+  /// first next() on, a thread of the iterator makes them, and the maps are called there. Whoever ends the iterator
+  /// waits for the element that is being made. 0: none.
   std::int64_t ahead = 0;
   /// Where the commands of sources run. Null: their iterators are errors.
   std::shared_ptr<const function::CommandPlace> commands = {};  // shared: by the context and the sources
