@@ -118,7 +118,7 @@ import json, pathlib, re, sys
 root = pathlib.Path(sys.argv[1])
 # Checkpoints and their slots are no part of a program.
 sources = [path for room in ("program", "data", "variable") for path in (root / "lib" / room).rglob("*.[ch]pp")
-           if path.parent.name != "checkpoint" and path.name != "store.cpp"]
+           if path.parent.name != "checkpoint" and not path.name.startswith("store")]
 text = "\n".join(path.read_text() for path in sources)
 known = set()
 for keys in re.findall(r"expect_object\(\s*\{([^}]*)\}", text):
