@@ -271,9 +271,9 @@ TEST_CASE("trainer: asked to stop while all workers are away it writes a checkpo
   CHECK(summary.step >= 50);
   REQUIRE(training.of("checkpoint").size() == 1);
   CHECK(training.of("checkpoint")[0]["step"] == summary.step);
-  // One step of each worker may have reached a parameter server without an answer.
+  // Four steps of each worker may have reached a parameter server without an answer.
   CHECK(value_in(directory.path(), "v") >= summary.step);
-  CHECK(value_in(directory.path(), "v") <= summary.step + 2);
+  CHECK(value_in(directory.path(), "v") <= summary.step + 8);
 }
 
 TEST_CASE("trainer: asked to stop while an evaluation has no workers it ends too, with a checkpoint") {
