@@ -130,6 +130,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<void> returns_read(std::uint64_t sequence, const std::vector<std::string>& names,
                             std::vector<tensor::Tensor> values);
   bool server_answers(std::size_t server, const Error& error, std::function<void()> again);
+  bool server_answers(const Error& error, std::function<void()> again);
   void commit_answered(std::uint64_t sequence, const Result<void>& answer);
   void go_on_committing(std::uint64_t sequence, Commits::Next next);
   void make_due(std::uint64_t sequence, bool makes_all);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tfd/variable/replicated.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::step {
 namespace {
@@ -13,7 +14,6 @@ using variable::UpdateKind;
 using variable::WriteOp;
 
 constexpr std::string_view kCopyMark = "/.replica/";
-constexpr std::string_view kSlotsOfCopy = "/.optimizer/";  // of VariableStore::export_state
 
 WriteOp write_of(UpdateKind kind) {
   return kind == UpdateKind::kAssignAdd   ? WriteOp::kAdd
@@ -154,7 +154,7 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
       out.emplace_back(std::move(name), std::move(value));
       continue;
     }
-    const std::size_t mark = name.find(kSlotsOfCopy);
+    const std::size_t mark = name.find(variable::kSlotMark);
     if (mark == std::string::npos) {
       if (name == copy_name(variable, 0)) out.emplace_back(variable, Tensor());  // its place
       copies.emplace(std::move(name), std::move(value));
@@ -187,7 +187,7 @@ Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
   }
   State out;
   for (const auto& [name, value] : state) {
-    const std::size_t mark = name.find(kSlotsOfCopy);
+    const std::size_t mark = name.find(variable::kSlotMark);
     const std::string variable = name.substr(0, mark);
     if (!has(variable)) {
       out.emplace_back(name, value);

@@ -6,9 +6,9 @@
 
 #include "elements.hpp"
 #include "optimizer/gradients.hpp"
-#include "slot_mark.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/snapshot.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::variable {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "elements.hpp"
-#include "slot_mark.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/snapshot.hpp"
+#include "tfd/variable/slot_mark.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::variable {

@@ -154,13 +154,23 @@ counts_in() {
 
 # TERM for the coordinator, whose checkpoint has as many steps as were counted: a training with an end of its own may be there
 # before the test has read of it.
-stops_with_each_step_once() {
+stops_with_each_step_once() { # [CHECKPOINTS]
   kill -TERM "$COORDINATOR"
   event '.event == "end" and .reason == "interrupted"'
   local step
   step=$(jq .step <<<"$EVENT")
   coordinator_ends 75
-  [ "$(counts_in ck)" = "$step $step $step" ]
+  [ "$(counts_in "${1:-ck}")" = "$step $step $step" ]
+}
+
+# SIGKILL at each of these steps for another worker of three: one that was killed may not be back yet.
+workers_are_killed_at() { # STEP…
+  local at
+  for at; do
+    event ".event == \"step\" and .step >= $at"
+    kill -KILL "$(task_pid "worker:$((at % 3))")"
+    event '.event == "worker" and .state == "lost"'
+  done
 }
 
 # The training has made these steps to its end, and its checkpoint counts each once.

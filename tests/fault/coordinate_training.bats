@@ -17,11 +17,7 @@ train() {
 @test "fault: workers killed while it trains cost no step and double none" {
   serve --jobs worker=3,ps=2
   train 100000000
-  for at in 300 1201 2501; do # each another worker: one that was killed may not be back yet
-    event ".event == \"step\" and .step >= $at"
-    kill -KILL "$(task_pid "worker:$((at % 3))")"
-    event '.event == "worker" and .state == "lost"'
-  done
+  workers_are_killed_at 300 1201 2501
   event '.event == "worker" and .state == "back"'
   stops_with_each_step_once
 }

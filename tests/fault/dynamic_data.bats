@@ -25,11 +25,7 @@ goes_on_after() { # SIGNAL EPOCHS
   serve --jobs worker=3,ps=1
   seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 20, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
   coordinate program.json --cluster spec.json
-  for at in 300 1201 2501; do
-    event ".event == \"step\" and .step >= $at"
-    kill -KILL "$(task_pid "worker:$((at % 3))")"
-    event '.event == "worker" and .state == "lost"'
-  done
+  workers_are_killed_at 300 1201 2501
   event '.event == "end" and .reason == "done" and .step == 20000'
   coordinator_ends 0
   [ "$(seen_in ck/step-00020000.safetensors)" = 20 ]

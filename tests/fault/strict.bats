@@ -117,12 +117,7 @@ train() { # ARGS…
 @test "fault: with --strict workers killed while it trains cost no step and double none" {
   serve --jobs worker=3,ps=2
   train
-  local at
-  for at in 300 1201 2501; do
-    event ".event == \"step\" and .step >= $at"
-    kill -KILL "$(task_pid "worker:$((at % 3))")"
-    event '.event == "worker" and .state == "lost"'
-  done
+  workers_are_killed_at 300 1201 2501
   event '.event == "worker" and .state == "back"'
   stops_with_each_step_once
 }

@@ -81,12 +81,8 @@ void Coordinator::read_returns(const Commits::Order& order) {
   ps_->start_read(names, Deadline::never())
       .then([this, order, names, sequence](Result<std::vector<tensor::Tensor>> values) {
         if (values) return commit_answered(sequence, returns_read(sequence, names, std::move(*values)));
-        const auto server = std::ranges::find(servers_, values.error().task, &Server::name);
-        const auto again = [this, order] { read_returns(order); };
-        if (server != servers_.end() &&
-            server_answers(static_cast<std::size_t>(server - servers_.begin()), values.error(), again))
-          return;
-        commit_answered(sequence, fail(std::move(values).error()));
+        if (!server_answers(values.error(), [this, order] { read_returns(order); }))
+          commit_answered(sequence, fail(std::move(values).error()));
       });
 }
 
@@ -131,6 +127,13 @@ bool Coordinator::server_answers(std::size_t server, const Error& error, std::fu
   return true;
 }
 
+/// The same where the error says whose it is.
+bool Coordinator::server_answers(const Error& error, std::function<void()> again) {
+  const auto server = std::ranges::find(servers_, error.task, &Server::name);
+  return server != servers_.end() &&
+         server_answers(static_cast<std::size_t>(server - servers_.begin()), error, std::move(again));
+}
+
 void Coordinator::commit_answered(std::uint64_t sequence, const Result<void>& answer) {
   Commits::Next next;
   {
@@ -167,10 +170,7 @@ void Coordinator::go_on_committing(std::uint64_t sequence, Commits::Next next) {
 // Accumulated gradients that are clipped by a norm over several servers.
 void Coordinator::make_due(std::uint64_t sequence, bool makes_all) {
   ps_->start_making_due(!makes_all, Deadline::never(), [this, sequence, makes_all](const Result<void>& made) {
-    const auto server = made ? servers_.end() : std::ranges::find(servers_, made.error().task, &Server::name);
-    if (server != servers_.end() && server_answers(static_cast<std::size_t>(server - servers_.begin()), made.error(),
-                                                   [this, sequence, makes_all] { make_due(sequence, makes_all); }))
-      return;
+    if (!made && server_answers(made.error(), [this, sequence, makes_all] { make_due(sequence, makes_all); })) return;
     Commits::AfterDue after;
     {
       const MutexLock lock(mutex_);

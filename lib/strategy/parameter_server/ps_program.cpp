@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::array<std::string_view, 5> kFormer{"worker_updates", "worker_beat
                                                   "training_first_step"};
 
 /// Returns "w" for "w/.optimizer/updates".
-std::string_view owner_of(std::string_view name) { return name.substr(0, name.find("/.optimizer/")); }
+std::string_view owner_of(std::string_view name) { return name.substr(0, name.find(variable::kSlotMark)); }
 bool is_global_step(const std::pair<std::string, Tensor>& one) { return owner_of(one.first) == kGlobalStep; }
 
 /// Adds the global step in front of the program's variables.

@@ -56,6 +56,12 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
 
 struct ParameterServers::Pending::State final : Operation {
   std::vector<WantedTensor> wanted;
+
+  Result<std::vector<tensor::Tensor>> assemble() {
+    std::vector<tensor::Tensor> values;
+    for (WantedTensor& one : wanted) values.push_back(TFD_TRY(std::move(one).assemble()));
+    return values;
+  }
   std::optional<Error> refused;  // the request couldn't be made
 
   using Slots = std::vector<std::pair<std::size_t, std::size_t>>;  // (wanted, shard) of each tensor in an answer
@@ -348,22 +354,14 @@ Result<std::vector<tensor::Tensor>> ParameterServers::Pending::wait(const std::s
     return servers_->policy_.on_cut ? error : std::move(error).within("reading variables");
   };
   TFD_TRY(servers_->finish(state_, stop).map_error(in_context));
-  std::vector<tensor::Tensor> values;
-  for (WantedTensor& wanted : state_->wanted)
-    values.push_back(TFD_TRY(std::move(wanted).assemble(), "reading variables"));
-  return values;
+  return TFD_TRY(state_->assemble(), "reading variables");
 }
 
 void ParameterServers::Pending::then(std::function<void(Result<std::vector<tensor::Tensor>>)> done) {
   if (state_->refused) return done(fail(*state_->refused));
-  const auto assembled = [](std::vector<WantedTensor>& wanted) -> Result<std::vector<tensor::Tensor>> {
-    std::vector<tensor::Tensor> values;
-    for (WantedTensor& one : wanted) values.push_back(TFD_TRY(std::move(one).assemble()));
-    return values;
-  };
-  state_->then([state = state_, assembled, done = std::move(done)](Result<void> read) {
+  state_->then([state = state_, done = std::move(done)](Result<void> read) {
     if (!read) return done(fail(std::move(read).error()));
-    done(assembled(state->wanted));
+    done(state->assemble());
   });
 }
 

@@ -5,14 +5,13 @@
 #include <cstring>
 
 #include "tfd/base/text.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::task {
 namespace {
 
 using tensor::Tensor;
 using variable::PlacedVariable;
-
-constexpr std::string_view kSlotMark = "/.optimizer/";  // in VariableStore::export_state()
 
 const Tensor& larger(const Tensor& a, const Tensor& b) {
   return a.as<std::int64_t>()[0] >= b.as<std::int64_t>()[0] ? a : b;
@@ -86,7 +85,7 @@ class Joiner {
 
 }  // namespace
 
-std::string variable_of(const std::string& name) { return name.substr(0, name.find(kSlotMark)); }
+std::string variable_of(const std::string& name) { return name.substr(0, name.find(variable::kSlotMark)); }
 
 std::string stored_name(const PlacedVariable& placed, std::size_t shard) {
   return placed.ps.size() == 1 ? placed.name : variable::shard_name(placed.name, static_cast<std::int64_t>(shard));

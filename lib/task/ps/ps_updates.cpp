@@ -133,9 +133,8 @@ Result<bool> PsService::apply(UpdateRequest& update, transport::Responder& respo
   change.is_small = !admission.is_new || is_small(change.targets, update.updates);
   change.changes = admission.is_new;
   const auto updates = std::make_shared<std::vector<variable::Update>>(std::move(update.updates));
-  if (admission.is_new)
+  if (admission.is_new) {
     change.is_fast = [this, updates, targets = change.targets] { return are_rows_alone(targets, *updates); };
-  if (admission.is_new)
     change.at = [served = served_, updates, due, of_due = std::move(admission.due),
                  targets = change.targets](std::size_t part) -> Result<void> {
       {
@@ -146,6 +145,7 @@ Result<bool> PsService::apply(UpdateRequest& update, transport::Responder& respo
         if (of_due[i] == targets[part]) (*due)[i].square_sum = served->store().due_square_sum(targets[part]);
       return {};
     };
+  }
   // A repeated update is answered after the first one, with its result.
   change.done = [served = served_, client = update.client, sequence = update.sequence,
                  answer](const Error* error) -> Result<transport::Message> {

@@ -10,6 +10,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/safetensors.hpp"
 #include "tfd/variable/sharding.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -20,7 +21,6 @@ using nlohmann::ordered_json;
 constexpr int kPartsVersion = 1;
 constexpr std::size_t kMostPartsBytes = 64 << 20;
 constexpr std::int64_t kMostDimension = std::int64_t{1} << 48;
-constexpr std::string_view kSlotsMark = "/.optimizer/";
 
 std::string path_in(const std::string& checkpoint) {
   return (fs::path(checkpoint) / std::string(kCheckpointIndexName)).string();
@@ -115,7 +115,7 @@ std::string checkpoint_part_name(std::size_t part, std::size_t parts) {
 }
 
 std::string stored_shard_name(std::string_view value, std::int64_t shard) {
-  const std::size_t slot = value.find(kSlotsMark);
+  const std::size_t slot = value.find(kSlotMark);
   return shard_name(value.substr(0, slot), shard) +
          std::string(slot == std::string_view::npos ? "" : value.substr(slot));
 }

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What separates a variable's name from its slots' in an exported state. Private to the room.
+// What separates a variable's name from its slots' in VariableStore::export_state().
 #include <string_view>
 
 namespace tfd::variable {
