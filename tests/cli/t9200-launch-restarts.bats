@@ -39,9 +39,9 @@ worker:2: 2: generation 1, restart 1' ]
 
 @test "launch: two that die of their own are two failures, though it is decided about both at once; one cause is one" {
   local both='
-    echo member >"$TFD_MEMBER_FILE"; touch "said-$RANK"
+    echo member >"$TFD_MEMBER_FILE"; touch "said$SAYS-$RANK-$TFD_RESTARTS"
     [ "$RANK" != 0 ] || exec sleep 60
-    until [ -e said-0 ] && [ -e said-1 ] && [ -e said-2 ]; do sleep 0.05; done
+    until [ -e "said$SAYS-0-0" ] && [ -e "said$SAYS-1-$TFD_RESTARTS" ] && [ -e "said$SAYS-2-$TFD_RESTARTS" ]; do sleep 0.05; done
     [ -z "$SAYS" ] || echo "{\"message\": \"$SAYS\"}" >"$TFD_ERROR_FILE"
     exit 7'
   SAYS='' run -7 --separate-stderr tfd-launch -n 3 --workers 1:3 --max-failures 1 -- sh -c "$both"
