@@ -63,7 +63,7 @@ goes_on_from() { # STEP
   for i in 2 1; do
     cut_off "$i"
     talks 0 "worker:$i doesn't answer (no heartbeat for 3s): it is lost after 10s"
-    sleep 3 # six seconds in all: TCP goes on as long after it
+    sleep 1 # four seconds in all: TCP goes on as long after it, which may not be as late as --silence
     plugged_in "$i"
     goes_on_from "$(jq -s 'map(select(.event == "step") | .step) | max' worker:0.events)"
   done
