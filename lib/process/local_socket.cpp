@@ -32,6 +32,16 @@ struct Carrier {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
   }
+  /// What came along, which may be none.
+  Fd take_descriptor() {
+    const cmsghdr* const first = CMSG_FIRSTHDR(&header);
+    if (first == nullptr || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||
+        first->cmsg_len != CMSG_LEN(sizeof(int)))
+      return {};
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(first), sizeof number);
+    return Fd(number);
+  }
   iovec piece;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr header{};
@@ -80,14 +90,7 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to) {
   const ssize_t got = ::recvmsg(socket, &carrier.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return fail(Code::kUnavailable, "nothing has come");
   if (got <= 0) return fail(Code::kAborted, "the other end is closed");
-  const cmsghdr* const control = CMSG_FIRSTHDR(&carrier.header);
-  Fd descriptor;
-  if (control != nullptr && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
-      control->cmsg_len == CMSG_LEN(sizeof(int))) {
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(control), sizeof number);
-    descriptor = Fd(number);
-  }
+  Fd descriptor = carrier.take_descriptor();
   if (static_cast<std::size_t>(got) != to.size())
     return fail(Code::kInvalidArgument, "{} bytes came instead of {}", got, to.size());
   return descriptor;
@@ -101,6 +104,14 @@ void ring_bell(int socket) {
 bool answer_bell(int socket) {
   std::array<char, 64> bells;
   const ssize_t got = ::recv(socket, bells.data(), bells.size(), MSG_DONTWAIT);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+bool answer_bell(int socket, Fd& brought) {
+  std::array<char, 64> bells;
+  Carrier carrier(bells.data(), bells.size());
+  const ssize_t got = ::recvmsg(socket, &carrier.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got > 0) brought = carrier.take_descriptor();
   return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 

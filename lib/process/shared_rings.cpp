@@ -33,6 +33,8 @@ struct SharedRings::Head {
   };
   Way way[2];  // by who writes
   alignas(64) std::atomic<std::uint32_t> waits[2];
+  alignas(64) std::atomic<std::uint32_t> borrows[2];       // who can read what the other lends
+  alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by who lends: not 0 until the other gives it back
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -131,5 +133,15 @@ bool SharedRings::prepare_to_sleep(bool for_bytes, std::size_t for_room) {
 }
 
 void SharedRings::wake_up() { head().waits[own()].store(0); }
+
+void SharedRings::mark_lent(std::size_t loan) { head().lent[own()][loan].store(1); }
+
+bool SharedRings::is_lent(std::size_t loan) const { return head().lent[own()][loan].load() != 0; }
+
+void SharedRings::give_back(std::size_t loan) { head().lent[other()][loan].store(0); }
+
+void SharedRings::allow_loans() { head().borrows[own()].store(1); }
+
+bool SharedRings::may_lend() const { return head().borrows[other()].load() != 0; }
 
 }  // namespace tfd::process

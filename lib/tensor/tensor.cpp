@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "tfd/tensor/shared_heap.hpp"
+
 namespace tfd::tensor {
 namespace {
 
@@ -74,12 +76,14 @@ Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, std::
 
 Tensor Tensor::uninitialized(DType dtype, Shape shape) {
   const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * dtype_size(dtype);
-  return Tensor(dtype, std::move(shape), make_host_storage(bytes));
+  std::shared_ptr<Storage> storage = SharedHeap::allocate_for(dtype, bytes);
+  return Tensor(dtype, std::move(shape), storage ? std::move(storage) : make_host_storage(bytes));
 }
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {
   const std::size_t bytes = static_cast<std::size_t>(element_count(shape)) * dtype_size(dtype);
-  return Tensor(dtype, std::move(shape), HostStorage::of_zeros(bytes));
+  std::shared_ptr<Storage> storage = SharedHeap::allocate_for(dtype, bytes, true);
+  return Tensor(dtype, std::move(shape), storage ? std::move(storage) : HostStorage::of_zeros(bytes));
 }
 
 bool Tensor::is_sole_owner() const {

@@ -30,5 +30,7 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
 void ring_bell(int socket);
 /// Reads what rang there. False: the other end is closed.
 bool answer_bell(int socket);
+/// The same for who may be sent a descriptor along: `brought` is set to it.
+bool answer_bell(int socket, Fd& brought);
 
 }  // namespace tfd::process

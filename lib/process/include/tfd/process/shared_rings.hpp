@@ -3,7 +3,8 @@
 //
 // Two rings of bytes, one each way, in memory that two processes share. A side keeps its own positions to itself and
 // checks the other's whenever it reads them, so that a hostile peer can change bytes but not where they are looked for.
-// How the sides meet, and what wakes who sleeps, is the caller's. Thread rule: each side lives on one thread.
+// How the sides meet, and what wakes who sleeps, is the caller's. Thread rule: each side lives on one thread, but for
+// give_back().
 //
 // Sleeping: prepare_to_sleep(), then sleep if it says so, then wake_up(). The other side's publish() or consume() says
 // when that is awaited.
@@ -48,6 +49,16 @@ class SharedRings {
   bool prepare_to_sleep(bool for_bytes, std::size_t for_room);
   /// Called after prepare_to_sleep(), whatever it said.
   void wake_up();
+
+  /// Marks of what a side lends to the other, which takes its own away from any thread. The sides agree on what they
+  /// stand for; a hostile one can only give back too early, or never.
+  static constexpr std::size_t kLoans = 256;
+  void mark_lent(std::size_t loan);
+  bool is_lent(std::size_t loan) const;
+  void give_back(std::size_t loan);
+  /// Says that the other side may lend, and whether it has said so.
+  void allow_loans();
+  bool may_lend() const;
 
  private:
   struct Head;
