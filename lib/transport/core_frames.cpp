@@ -15,8 +15,10 @@ constexpr std::uint64_t kMostPingMs = 60 * 60 * 1000;
 /// Answers over the mailbox, or directly where it already is on the I/O thread.
 class Core::Reply final : public Responder::Impl {
  public:
-  Reply(Core& core, LinkId link, std::uint64_t id) : core_(core), mailbox_(core.mailbox_), link_(link), id_(id) {}
+  Reply(Core& core, LinkId link, std::uint64_t id, bool may_lend)
+      : core_(core), mailbox_(core.mailbox_), link_(link), id_(id), may_lend_(may_lend) {}
   void reply(Result<Message> answer) override {
+    if (answer) answer->may_lend = may_lend_;
     // An open mailbox means that the core exists.
     if (mailbox_->is_reader() && !mailbox_->is_closed())
       core_.send_reply(link_, id_, std::move(answer), promised_);
@@ -37,6 +39,7 @@ class Core::Reply final : public Responder::Impl {
   std::shared_ptr<Mailbox> mailbox_;  // with the core, which may be gone by now
   LinkId link_;
   std::uint64_t id_;
+  bool may_lend_;
   std::uint64_t promised_ = 0;  // bytes that the link counts for it
 };
 
@@ -175,9 +178,15 @@ Result<void> Core::on_frame(Link& link, const FrameView& frame) {
     case FrameType::kFailure:
       on_arrived(link, {header, Deadline::never(), fail(decode_error(frame.body))});
       return {};
-    case FrameType::kChunk:
-      link.await_chunk(header);
+    case FrameType::kChunk: {
+      if ((header.flags & kLent) == 0) {
+        link.await_chunk(header);
+        return {};
+      }
+      std::optional<Link::Arrived> arrived = TFD_TRY(link.on_lent(frame, *wire_));
+      if (arrived) on_arrived(link, std::move(*arrived));
       return {};
+    }
     case FrameType::kCredit:
       link.moved = link.heard;
       link.on_credit(header.position);
@@ -271,7 +280,7 @@ void Core::on_arrived(Link& link, Link::Arrived arrived) {
 
 void Core::on_request(Link& link, Link::Arrived arrived) {
   const std::uint64_t id = arrived.header.id;
-  Responder responder(std::make_unique<Reply>(*this, link.id(), id));
+  Responder responder(std::make_unique<Reply>(*this, link.id(), id, (arrived.header.flags & kMayLend) != 0));
   if (arrived.header.incarnation != options_.incarnation)
     return responder.reply(
         fail(Code::kUnavailable, "the task that this was for is gone, and another one has taken its place"));

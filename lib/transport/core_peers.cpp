@@ -227,6 +227,7 @@ void Core::start_request(RequestItem& item) {
 
 void Core::send_request(Peer& peer, std::uint64_t id, Pending& pending) {
   const FrameHeader header{.type = FrameType::kRequest,
+                           .flags = static_cast<std::uint16_t>(pending.message.may_lend ? kMayLend : kNoFlags),
                            .kind = pending.message.kind,
                            .id = id,
                            .incarnation = peer.incarnation,

@@ -63,8 +63,9 @@ Result<FrameView> take_frame(std::span<const std::byte>& rest) {
   header.position = get<std::uint64_t>(rest, 40);
   header.epoch = get<std::uint64_t>(rest, 48);
   const bool detached = (header.flags & kDetached) != 0;
-  if (detached != (header.type == FrameType::kChunk))
-    return fail(Code::kInvalidArgument, "only chunks, and all of them, have a detached body");
+  const bool is_sent = header.type == FrameType::kChunk && (header.flags & kLent) == 0;
+  if (detached != is_sent)
+    return fail(Code::kInvalidArgument, "only chunks, and all of them but loans, have a detached body");
   if (detached) {
     if (rest.size() != kHeaderBytes)
       return fail(Code::kInvalidArgument, "a chunk must be the last frame of its message");

@@ -42,6 +42,8 @@ enum FrameFlags : std::uint16_t {
   kNoFlags = 0,
   kDetached = 1,         // the body is the next message of the wire
   kEnvelopeChunked = 2,  // metadata and tensor table come as block 0
+  kMayLend = 4,          // of a request: its answer's tensors may be lent
+  kLent = 8,             // a chunk is a whole block, lent: u64 offset, u32 slot
 };
 
 struct FrameHeader {

@@ -102,6 +102,10 @@ bool Link::send_batch(Wire& wire) {
 bool Link::send_chunk(Wire& wire) {
   Outgoing stream = std::move(streams_.front());
   streams_.pop_front();
+  if (lend_block(wire, stream)) {
+    finish_block(std::move(stream));
+    return batched_ < kBatchFrames || send_batch(wire);
+  }
   const Block& block = stream.message.blocks[stream.block];
   pace_.on_chunk(sent_, Clock::now());
   const std::size_t size = std::min(pace_.chunk_bytes(), block.bytes.size() - stream.position);
@@ -116,13 +120,34 @@ bool Link::send_chunk(Wire& wire) {
   sent_ += kHeaderBytes + size;
   backlog_ -= size;
   stream.position += size;
-  if (stream.position == block.bytes.size()) {
-    stream.message.blocks[stream.block].keep.reset();
-    stream.position = 0;
-    ++stream.block;
-  }
-  if (stream.block < stream.message.blocks.size()) streams_.push_back(std::move(stream));
+  if (stream.position == block.bytes.size())
+    finish_block(std::move(stream));
+  else
+    streams_.push_back(std::move(stream));
   return true;
+}
+
+bool Link::lend_block(Wire& wire, Outgoing& stream) {
+  const Block& block = stream.message.blocks[stream.block];
+  if (!block.to_lend || stream.position > 0) return false;
+  const std::optional<Loan> loan = wire.lend(id_, block.to_lend, block.bytes);
+  if (!loan) return false;
+  std::string body;
+  put<std::uint64_t>(body, loan->offset);
+  put<std::uint32_t>(body, loan->slot);
+  append_frame(batch_, {.type = FrameType::kChunk, .flags = kLent, .block = block.index, .id = stream.id}, body);
+  ++batched_;
+  sent_ += kHeaderBytes + body.size();
+  backlog_ -= block.bytes.size();
+  return true;
+}
+
+void Link::finish_block(Outgoing stream) {
+  Block& block = stream.message.blocks[stream.block];
+  block.keep.reset();
+  block.to_lend.reset();
+  stream.position = 0;
+  if (++stream.block < stream.message.blocks.size()) streams_.push_back(std::move(stream));
 }
 
 void Link::on_credit(std::uint64_t taken) {
@@ -194,6 +219,25 @@ Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> b
     arrived = finish(partial);
   else
     return std::nullopt;
+  drop_partial(header.id);
+  return arrived;
+}
+
+Result<std::optional<Link::Arrived>> Link::on_lent(const FrameView& frame, Wire& wire) {
+  constexpr std::size_t kLoanBytes = 12;
+  const FrameHeader& header = frame.header;
+  if (frame.body.size() != kLoanBytes) return fail(Code::kInvalidArgument, "a loan of {} bytes", frame.body.size());
+  const Loan loan{get<std::uint32_t>(frame.body, 8), get<std::uint64_t>(frame.body, 0)};
+  const auto found = partials_.find(header.id);
+  if (found == partials_.end()) {  // refused, cancelled, or too late: it is given back
+    (void)wire.borrow(id_, loan, 0);
+    return std::nullopt;
+  }
+  Partial& partial = found->second;
+  const std::size_t bytes = TFD_TRY(partial.assembly.lent_bytes(header.block));
+  partial.assembly.add_lent(header.block, TFD_TRY(wire.borrow(id_, loan, bytes)));
+  if (!partial.assembly.is_complete()) return std::nullopt;
+  std::optional<Arrived> arrived = finish(partial);
   drop_partial(header.id);
   return arrived;
 }

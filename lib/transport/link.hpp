@@ -78,6 +78,7 @@ class Link {
   /// messages than they may.
   Result<std::optional<Arrived>> on_head(const FrameView& frame);
   Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
+  Result<std::optional<Arrived>> on_lent(const FrameView& frame, Wire& wire);
   /// Forgets what has arrived of message `id`.
   void drop_partial(std::uint64_t id);
 
@@ -114,6 +115,10 @@ class Link {
   bool has_room() const { return backlog_ + promised_ <= kBacklogLimit; }
   bool send_batch(Wire& wire);
   bool send_chunk(Wire& wire);
+  /// Whether the next block of the stream could be lent instead of being sent.
+  bool lend_block(Wire& wire, Outgoing& stream);
+  /// Queues the stream again, for what is left of it.
+  void finish_block(Outgoing stream);
   void give_credit();
   bool may_give_credit(std::uint64_t least) const {
     return acknowledged_ + least <= received_ && (!is_accepted(id_) || has_room());

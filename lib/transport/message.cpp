@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "tfd/tensor/shared_heap.hpp"
+
 namespace tfd::transport {
 namespace {
 
@@ -14,6 +16,13 @@ constexpr std::size_t kInlineAll = 64 * 1024;       // of one message
 constexpr std::uint8_t kInlineBit = 0x80;
 constexpr std::size_t kMostRank = 64;
 constexpr auto kLastDType = static_cast<std::uint8_t>(tensor::DType::kF64);
+
+/// What is kept where a tensor is lent; null: it isn't.
+std::shared_ptr<const tensor::Storage> find_to_lend(const tensor::Tensor& tensor) {
+  if (tensor.byte_size() < tensor::kLeastShared || !tensor::is_floating(tensor.dtype())) return nullptr;
+  const auto guard = std::dynamic_pointer_cast<const tensor::StorageGuard>(tensor.storage());
+  return guard ? guard->guarded() : tensor.storage();
+}
 
 }  // namespace
 
@@ -67,7 +76,8 @@ Result<EncodedMessage> encode_message(FrameHeader header, const Message& message
     for (const std::int64_t dimension : tensor.shape())
       put<std::uint64_t>(table, static_cast<std::uint64_t>(dimension));
     if (!fits) {
-      out.blocks.push_back({static_cast<std::uint16_t>(i + 1), tensor.storage(), tensor.bytes()});
+      out.blocks.push_back({static_cast<std::uint16_t>(i + 1), tensor.storage(), tensor.bytes(),
+                            message.may_lend ? find_to_lend(tensor) : nullptr});
     } else if (size > 0) {
       inlined.push_back(&tensor);
       inlined_bytes += size;
@@ -171,22 +181,44 @@ Result<void> Assembly::read_envelope(std::span<const std::byte> envelope, std::s
   message_.meta = as_text(envelope.first(meta_size_));
   message_.tensors.reserve(entries.size());
   for (Entry& entry : entries) {
-    std::shared_ptr<tensor::Storage> storage;
-    try {
-      storage = pool_->get(entry.size);
-    } catch (const std::bad_alloc&) {  // sizes that a peer states must not end this process
-      return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", entry.size);
-    }
-    std::byte* to = storage->writable();
-    if (entry.is_inline && entry.size > 0) {
-      std::memcpy(to, inlined.data(), entry.size);
-      inlined = inlined.subspan(entry.size);
-    }
-    parts_.push_back({to, entry.size, entry.is_inline ? entry.size : 0});
-    message_.tensors.emplace_back(entry.dtype, std::move(entry.shape), std::move(storage));
+    message_.tensors.emplace_back(entry.dtype, std::move(entry.shape), nullptr);
+    parts_.push_back({nullptr, entry.size, 0});
+    if (!entry.is_inline) continue;
+    TFD_TRY(take_memory(parts_.size() - 1));
+    if (entry.size > 0) std::memcpy(parts_.back().to, inlined.data(), entry.size);
+    inlined = inlined.subspan(entry.size);
+    parts_.back().filled = entry.size;
   }
   skip_filled();
   return {};
+}
+
+Result<void> Assembly::take_memory(std::size_t block) {
+  Part& part = parts_[block];
+  tensor::Tensor& tensor = message_.tensors[block - 1];
+  try {
+    std::shared_ptr<tensor::Storage> storage = tensor::SharedHeap::allocate_for(tensor.dtype(), part.size);
+    if (!storage) storage = pool_->get(part.size);
+    part.to = storage->writable();
+    tensor = tensor::Tensor(tensor.dtype(), tensor.shape(), std::move(storage));
+  } catch (const std::bad_alloc&) {  // sizes that a peer states must not end this process
+    return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", part.size);
+  }
+  return {};
+}
+
+Result<std::size_t> Assembly::lent_bytes(std::uint16_t block) const {
+  if (complete_ || current_ >= parts_.size() || block != current_ || block == 0 || parts_[current_].filled > 0 ||
+      !tensor::is_floating(message_.tensors[block - 1u].dtype()))
+    return fail(Code::kInvalidArgument, "block {} is lent where none of it can be", block);
+  return parts_[current_].size;
+}
+
+void Assembly::add_lent(std::uint16_t block, std::shared_ptr<tensor::Storage> storage) {
+  tensor::Tensor& tensor = message_.tensors[block - 1u];
+  tensor = tensor::Tensor(tensor.dtype(), tensor.shape(), std::move(storage));
+  parts_[current_].filled = parts_[current_].size;
+  skip_filled();
 }
 
 void Assembly::skip_filled() {
@@ -202,6 +234,7 @@ Result<void> Assembly::add(std::uint16_t block, std::uint64_t position, std::spa
   if (position != part.filled || bytes.size() > part.size - part.filled)
     return fail(Code::kInvalidArgument, "a chunk of {} bytes at {} of block {}, which has {} of {}", bytes.size(),
                 position, block, part.filled, part.size);
+  if (part.to == nullptr) TFD_TRY(take_memory(current_));
   std::memcpy(part.to + part.filled, bytes.data(), bytes.size());
   part.filled += bytes.size();
   if (part.filled < part.size) return {};

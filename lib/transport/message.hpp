@@ -27,6 +27,7 @@ struct Block {
   std::uint16_t index = 0;
   std::shared_ptr<const void> keep;  // the Tensor's storage: lives until the last byte is on its way
   std::span<const std::byte> bytes;
+  std::shared_ptr<const tensor::Storage> to_lend = {};  // what lives until the receiver lets go; null: it is sent
 };
 
 struct EncodedMessage {
@@ -46,6 +47,10 @@ class Assembly {
   static Result<Assembly> begin(const FrameView& head, std::uint64_t most_bytes, BufferPool& pool);
   /// kInvalidArgument for a chunk that isn't the next one; kResourceExhausted as begin().
   Result<void> add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes);
+  /// Bytes of the next block, if that may be lent: a whole tensor of floats. kInvalidArgument.
+  Result<std::size_t> lent_bytes(std::uint16_t block) const;
+  /// Has the block's tensor lie in `storage`. lent_bytes() has been asked.
+  void add_lent(std::uint16_t block, std::shared_ptr<tensor::Storage> storage);
   /// Sets a new `most_bytes`, for a table that is still to come.
   void limit(std::uint64_t most_bytes) { most_bytes_ = most_bytes; }
   bool is_complete() const { return complete_; }
@@ -60,9 +65,10 @@ class Assembly {
       : header_(header), most_bytes_(most_bytes), pool_(&pool) {}
   Result<void> read_envelope(std::span<const std::byte> envelope, std::span<const std::byte>& inlined);
   void skip_filled();
+  Result<void> take_memory(std::size_t block);
 
   struct Part {
-    std::byte* to = nullptr;
+    std::byte* to = nullptr;  // null until something of a tensor comes
     std::size_t size = 0;
     std::size_t filled = 0;
   };

@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/tensor/tensor.hpp"
 #include "waker.hpp"
 
 namespace tfd::transport {
@@ -32,6 +35,12 @@ struct Parcel {
   std::string bytes;
   std::shared_ptr<const void> keep;
   std::span<const std::byte> piece;
+};
+
+/// Bytes that the other side of a link reads where they lie.
+struct Loan {
+  std::uint32_t slot = 0;
+  std::uint64_t offset = 0;
 };
 
 class Wire {
@@ -63,6 +72,15 @@ class Wire {
   virtual bool send(LinkId link, Parcel parcel) = 0;
   /// Called after the last one of several parcels: until then the other side needn't be woken.
   virtual void flush(LinkId /*link*/) {}
+  /// Lends bytes instead of sending them: `keep` stays until the other side lets go of them. nullopt: it can't.
+  virtual std::optional<Loan> lend(LinkId, const std::shared_ptr<const tensor::Storage>& /*keep*/,
+                                   std::span<const std::byte> /*bytes*/) {
+    return std::nullopt;
+  }
+  /// Memory that the other side lends, which is only read. kInvalidArgument: there is none.
+  virtual Result<std::shared_ptr<tensor::Storage>> borrow(LinkId, const Loan&, std::size_t /*bytes*/) {
+    return fail(Code::kInvalidArgument, "something is lent where nothing can be");
+  }
   /// What the hello on this link is to offer, so that its answer comes another way than over the network; empty:
   /// nothing.
   virtual std::string offer(LinkId) { return {}; }

@@ -32,7 +32,7 @@ bool RingLink::send(Parcel parcel) {
 }
 
 void RingLink::announce() {
-  if (std::exchange(unannounced_, 0) > 0 && rings_.has_reader_waiting()) process::ring_bell(fd());
+  if (std::exchange(unannounced_, 0) > 0 && line_->rings.has_reader_waiting()) process::ring_bell(fd());
 }
 
 bool RingLink::flush() {
@@ -44,19 +44,19 @@ bool RingLink::flush() {
 
 Result<bool> RingLink::put(const Parcel& parcel) {
   const std::span<const std::byte> bytes = bytes_of(parcel);
-  const std::span<std::byte> room = TFD_TRY(rings_.room());
+  const std::span<std::byte> room = TFD_TRY(line_->rings.room());
   if (room.size() < padded(bytes.size())) return false;
   const std::uint32_t size = static_cast<std::uint32_t>(bytes.size()) | (parcel.keep ? kPieceBit : 0);
   std::memcpy(room.data(), &size, kSizeBytes);
   if (!bytes.empty()) std::memcpy(room.data() + kSizeBytes, bytes.data(), bytes.size());
-  rings_.put(padded(bytes.size()));
+  line_->rings.put(padded(bytes.size()));
   unannounced_ += padded(bytes.size());
   if (unannounced_ >= kMostUnannounced) announce();
   return true;
 }
 
 Result<std::optional<RingLink::Record>> RingLink::next() {
-  const std::span<const std::byte> arrived = TFD_TRY(rings_.arrived());
+  const std::span<const std::byte> arrived = TFD_TRY(line_->rings.arrived());
   if (arrived.empty()) return std::nullopt;
   if (arrived.size() < kSizeBytes) return fail(Code::kInvalidArgument, "half a record in shared memory");
   std::uint32_t head = 0;
@@ -73,19 +73,21 @@ Result<std::optional<RingLink::Record>> RingLink::next() {
 }
 
 void RingLink::done() {
-  if (rings_.consume(std::exchange(reading_, 0))) process::ring_bell(fd());
+  if (line_->rings.consume(std::exchange(reading_, 0))) process::ring_bell(fd());
 }
 
 void RingLink::answer_bell() {
-  if (!process::answer_bell(fd())) has_ended_ = true;
-  rings_.wake_up();
+  process::Fd heap;
+  if (!process::answer_bell(fd(), heap)) has_ended_ = true;
+  if (heap) loans_.take_heap(heap);
+  line_->rings.wake_up();
 }
 
 bool RingLink::prepare_to_sleep() {
   if (has_ended_) return false;
   const std::size_t room = unsent_.empty() ? 0 : padded(bytes_of(unsent_.front()).size());
-  if (rings_.prepare_to_sleep(true, room)) return true;
-  rings_.wake_up();
+  if (line_->rings.prepare_to_sleep(true, room)) return true;
+  line_->rings.wake_up();
   return false;
 }
 

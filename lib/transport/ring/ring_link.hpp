@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "ring/ring_loans.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/shared_rings.hpp"
 #include "wire.hpp"
@@ -21,9 +22,9 @@ class RingLink {
 
   /// `bell`: a connected Unix socket, which wakes the other side, and tells when its process ends.
   RingLink(LinkId id, process::Fd bell, process::SharedRings rings)
-      : id_(id), bell_(std::move(bell)), rings_(std::move(rings)) {}
+      : id_(id), line_(new RingLine{std::move(bell), std::move(rings)}), loans_(line_) {}
   LinkId id() const { return id_; }
-  int fd() const { return bell_.get(); }
+  int fd() const { return line_->bell.get(); }
 
   /// Sends now, or keeps it until there is room; who sleeps is woken by announce(). False: the other side breaks the
   /// rules.
@@ -49,12 +50,14 @@ class RingLink {
   /// False: there is something to do by now. Otherwise the bell rings when there is.
   bool prepare_to_sleep();
 
+  RingLoans& loans() { return loans_; }
+
  private:
   Result<bool> put(const Parcel& parcel);
 
   LinkId id_;
-  process::Fd bell_;
-  process::SharedRings rings_;
+  std::shared_ptr<RingLine> line_;  // with what is borrowed
+  RingLoans loans_;
   std::deque<Parcel> unsent_;
   std::vector<std::byte> copy_;  // of the record that is being read
   std::size_t reading_ = 0;      // bytes of it in the ring

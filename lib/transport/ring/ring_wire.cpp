@@ -48,6 +48,7 @@ RingWire::RingPtr RingWire::find(LinkId link) const {
 void RingWire::add(std::unique_ptr<RingLink> link) {
   epoll_event event{EPOLLIN, {.u64 = static_cast<std::uint64_t>(link->id())}};
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link->fd(), &event);
+  tensor::SharedHeap::make();  // so that what is made from now on can be lent
   const auto ring = std::make_shared<Ring>();
   ring->link = std::move(link);
   rings_[ring->link->id()] = ring;
@@ -62,6 +63,7 @@ void RingWire::drop(LinkId link) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, ring->link->fd(), nullptr);
   std::erase(hot_, ring);
   rings_.erase(link);
+  ring->link->loans().leave_behind();
 }
 
 void RingWire::heat(const RingPtr& ring) {
@@ -83,6 +85,17 @@ bool RingWire::send(LinkId link, Parcel parcel) {
   }
   if (ring->link->has_unsent()) heat(ring);
   return true;
+}
+
+std::optional<Loan> RingWire::lend(LinkId link, const std::shared_ptr<const tensor::Storage>& keep,
+                                   std::span<const std::byte> bytes) {
+  const RingPtr ring = find(link);
+  return ring ? ring->link->loans().lend(keep, bytes) : std::nullopt;
+}
+
+Result<std::shared_ptr<tensor::Storage>> RingWire::borrow(LinkId link, const Loan& loan, std::size_t bytes) {
+  const RingPtr ring = find(link);
+  return ring ? ring->link->loans().borrow(loan, bytes) : Wire::borrow(link, loan, bytes);
 }
 
 void RingWire::flush(LinkId link) {
@@ -168,11 +181,13 @@ void RingWire::end(Ring& ring, const std::string& reason) {
 
 bool RingWire::receive(Wire::Sink& sink, int most) {
   sink_ = &sink;
+  RingLoans::settle_left_behind();
   if (hot_.size() > kMostHot) cool();
   if (beyond_->take_watched_ready()) look();
   bool more = false;
   for (std::size_t i = 0; i < hot_.size(); ++i) {  // which may get shorter
     const RingPtr ring = hot_[i];
+    if (ring->link->loans().has_lent()) ring->link->loans().settle();
     if (!ring->link->flush())
       end(*ring, "positions of shared memory that can't be");
     else if (receive_from(*ring, most) == most)
@@ -230,6 +245,7 @@ void RingWire::close() {
       poll_until(&bell, 1, end);
       link.answer_bell();
     }
+    link.loans().leave_behind();
   }
   hot_.clear();
   rings_.clear();

@@ -28,6 +28,9 @@ class RingWire final : public Wire, private Wire::Sink {
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
   void flush(LinkId link) override;
+  std::optional<Loan> lend(LinkId link, const std::shared_ptr<const tensor::Storage>& keep,
+                           std::span<const std::byte> bytes) override;
+  Result<std::shared_ptr<tensor::Storage>> borrow(LinkId link, const Loan& loan, std::size_t bytes) override;
   void has_greeted(LinkId link) override { beyond_->has_greeted(link); }
   std::string offer(LinkId link) override;
   void take_up(LinkId link, std::string_view offer) override;

@@ -37,6 +37,9 @@ struct Message {
   std::string meta;                     // small: the application's, at most 1 MiB
   std::vector<tensor::Tensor> tensors;  // sent without copying, received 64-byte aligned
   std::uint64_t epoch = 0;              // epoch of the run that it belongs to, in the frame's header; 0: none
+  /// True: whoever receives this request, or its answer, lets go of the tensors soon. Within a host large ones of
+  /// floats may then be read where they lie in the sender's memory, which keeps them meanwhile.
+  bool may_lend = false;
 };
 
 /// True if a request of this message leaves in one piece: what is requested of the same peer later arrives later.
