@@ -48,7 +48,7 @@ Tensor divided(const Tensor& value, std::int64_t count) {
 
 Tensor owned(const Tensor& value) {
   const bool whole = value.offset() == 0 && reinterpret_cast<std::uintptr_t>(value.data()) % tensor::kAlignment == 0;
-  if (whole) return value;
+  if (whole && value.storage()->writable() != nullptr) return value;
   return Tensor(value).unshared();  // with a second owner it copies
 }
 

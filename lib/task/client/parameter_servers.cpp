@@ -56,10 +56,14 @@ Result<tensor::Tensor> WantedTensor::assemble() && {
 
 struct ParameterServers::Pending::State final : Operation {
   std::vector<WantedTensor> wanted;
+  bool keeps_values = false;  // longer than a server lends them
 
   Result<std::vector<tensor::Tensor>> assemble() {
     std::vector<tensor::Tensor> values;
-    for (WantedTensor& one : wanted) values.push_back(TFD_TRY(std::move(one).assemble()));
+    for (WantedTensor& one : wanted) {
+      tensor::Tensor value = TFD_TRY(std::move(one).assemble());
+      values.push_back(keeps_values && value.storage()->writable() == nullptr ? value.unshared() : std::move(value));
+    }
     return values;
   }
   std::optional<Error> refused;  // the request couldn't be made
@@ -98,7 +102,7 @@ Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placem
   allow_large_messages(endpoint);
   endpoint.on_peer = [rejoin](const transport::PeerEvent& event) { rejoin->look(event); };
   auto owned = TFD_TRY(options.make_endpoint(std::move(endpoint)));
-  ServerPolicy policy{.peer = {.patience = options.rejoin, .deadlines_wait_for_bytes = true}};
+  ServerPolicy policy{.peer = {.patience = options.rejoin, .deadlines_wait_for_bytes = true}, .reads_for_a_step = true};
   auto servers = std::make_unique<ParameterServers>(*owned, placement, std::move(policy));
   servers->policy_.on_cut = [all = servers.get(), rejoin](const auto&, const Error& why, int attempt) {
     return rejoin->wait(*all, why, attempt);
@@ -271,6 +275,7 @@ ParameterServers::Pending ParameterServers::start_read(const std::vector<std::st
   pending.servers_ = this;
   pending.state_ = std::make_shared<Pending::State>();
   Pending::State* const state = pending.state_.get();
+  state->keeps_values = !policy_.reads_for_a_step;
   std::vector<std::vector<std::string>> asked(tasks_.size());
   std::vector<Pending::State::Slots> slots(tasks_.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -290,9 +295,10 @@ ParameterServers::Pending ParameterServers::start_read(const std::vector<std::st
   }
   for (std::size_t ps = 0; ps < tasks_.size(); ++ps) {
     if (asked[ps].empty()) continue;
-    state->add(ps, tasks_[ps].name(),
-               [state, stored = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
-                   ServerClient& task, Operation::Done done) { task.read(stored, deadline, state->into(mine, done)); });
+    state->add(
+        ps, tasks_[ps].name(),
+        [state, stored = std::move(asked[ps]), mine = std::move(slots[ps]), deadline](
+            ServerClient& task, Operation::Done done) { task.read(stored, deadline, state->into(mine, done), true); });
   }
   state->start(tasks_);
   return pending;
@@ -414,8 +420,9 @@ Result<void> ParameterServers::assign(const NamedState& values, Deadline deadlin
   Parts cuts = TFD_TRY(cut(updates));
   for (std::size_t i = 0; i < cuts.size(); ++i)
     for (variable::Update& one : cuts[i]) parts[i].emplace_back(std::move(one.variable), std::move(one.value));
-  return do_on(with_parts(parts),
-               [&](ServerClient& task, std::size_t i, auto done) { task.assign(parts[i], deadline, std::move(done)); });
+  return do_on(with_parts(parts), [&](ServerClient& task, std::size_t i, auto done) {
+    task.assign(parts[i], deadline, std::move(done), true);
+  });
 }
 
 Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& rows, Deadline deadline) {

@@ -17,7 +17,9 @@ void ServerClient::read_rows(const NamedTensors& rows, Deadline deadline, Callba
 
 transport::Message ServerClient::update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
                                                 std::uint64_t client, bool is_alone) const {
-  return encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone});
+  transport::Message out = encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone});
+  out.may_lend = true;
+  return out;
 }
 
 void ServerClient::update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done) {
@@ -32,7 +34,9 @@ void ServerClient::update(std::uint64_t sequence, const std::vector<variable::Up
 transport::Message ServerClient::stage_message(const variable::Attempt& attempt,
                                                const std::vector<variable::Update>& updates, bool is_alone) const {
   UpdateRequest request{epoch(), attempt.sequence, updates, 0, false, is_alone, attempt.number};
-  return encode(request, Kind::kStage);
+  transport::Message out = encode(request, Kind::kStage);
+  out.may_lend = true;
+  return out;
 }
 
 void ServerClient::commit(const variable::Attempt& attempt, Deadline deadline, Callback<UpdateAnswer> done) {

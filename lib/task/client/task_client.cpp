@@ -92,9 +92,10 @@ void TaskClient::bring(const PackedProgram& program, std::uint64_t epoch, Deadli
 }
 
 void TaskClient::read(const std::vector<std::string>& variables, Deadline deadline,
-                      Callback<std::vector<tensor::Tensor>> done) {
-  endpoint_.request(peer_, encode_names(Kind::kRead, variables, epoch()), deadline,
-                    of_count(variables.size(), std::move(done)));
+                      Callback<std::vector<tensor::Tensor>> done, bool may_lend) {
+  transport::Message message = encode_names(Kind::kRead, variables, epoch());
+  message.may_lend = may_lend;
+  endpoint_.request(peer_, std::move(message), deadline, of_count(variables.size(), std::move(done)));
 }
 
 void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,
@@ -102,8 +103,10 @@ void TaskClient::assign(const std::string& variable, const tensor::Tensor& value
   assign(NamedTensors{{variable, value}}, deadline, std::move(done));
 }
 
-void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done) {
-  endpoint_.request(peer_, encode_named(Kind::kAssign, values, epoch()), deadline, acknowledged(std::move(done)));
+void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done, bool may_lend) {
+  transport::Message message = encode_named(Kind::kAssign, values, epoch());
+  message.may_lend = may_lend;
+  endpoint_.request(peer_, std::move(message), deadline, acknowledged(std::move(done)));
 }
 
 void TaskClient::status(Deadline deadline, Callback<TaskStatus> done) {

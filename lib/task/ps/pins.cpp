@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pins.hpp"
 
+#include "tfd/tensor/shared_heap.hpp"
+
 namespace tfd::task {
 namespace {
 
-class PinnedStorage final : public tensor::Storage {
+class PinnedStorage final : public tensor::StorageGuard {
  public:
   PinnedStorage(std::shared_ptr<tensor::Storage> inner, std::shared_ptr<Pin> pin)
       : pin_(std::move(pin)), inner_(std::move(inner)) {}
   const std::byte* data() const override { return inner_->data(); }
+  std::shared_ptr<const tensor::Storage> guarded() const override { return inner_; }
 
  private:
   std::shared_ptr<Pin> pin_;  // ends after the buffer

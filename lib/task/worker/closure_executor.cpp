@@ -94,7 +94,8 @@ Result<void> ClosureExecutor::replace_program(const LoadProgram& load) {
       endpoint_, load.placement,
       ServerPolicy{.peer = {.patience = kPsPatience, .deadlines_wait_for_bytes = true},
                    .activity = &activity_,
-                   .is_driven = true});
+                   .is_driven = true,
+                   .reads_for_a_step = true});
   variables_->set_epoch(load.epoch);
   own_ = std::move(own);
   own_updates_ = 0;

@@ -40,6 +40,9 @@ struct ServerPolicy {
   std::function<Result<void>(const std::vector<std::size_t>& servers, const Error& why, int attempt)> on_cut = {};
   /// If true, who waits for the servers does the endpoint's I/O meanwhile: Endpoint::drive() says when that is right.
   bool is_driven = false;
+  /// If true, what is read is let go of soon, and may lie in the memory of a server of this host. Otherwise it is
+  /// copied.
+  bool reads_for_a_step = false;
   /// If true, the endpoint may be destroyed first, so peers aren't removed.
   bool leaves_peers = false;
 };

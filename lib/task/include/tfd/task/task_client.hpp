@@ -92,11 +92,13 @@ class TaskClient {
   void load_program(const PackedProgram& program, std::uint64_t epoch, Deadline deadline, Callback<void> done);
 
   /// Reads variables: a parameter server's, by the names that it has ("table/part_1" is a shard), or a worker's own.
-  void read(const std::vector<std::string>& variables, Deadline deadline, Callback<std::vector<tensor::Tensor>> done);
-  /// Assigns variables, all of them or none.
+  /// `may_lend`: as Message::may_lend says.
+  void read(const std::vector<std::string>& variables, Deadline deadline, Callback<std::vector<tensor::Tensor>> done,
+            bool may_lend = false);
+  /// Assigns variables, all of them or none. `may_lend`: as Message::may_lend says.
   void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
-  void assign(const std::vector<std::pair<std::string, tensor::Tensor>>& values, Deadline deadline,
-              Callback<void> done);
+  void assign(const std::vector<std::pair<std::string, tensor::Tensor>>& values, Deadline deadline, Callback<void> done,
+              bool may_lend = false);
 
   /// Asks the coordination service of the run that this client speaks for, or of the task's process. Errors:
   /// kFailedPrecondition, kInvalidArgument, kResourceExhausted as CoordinationClient has them.
