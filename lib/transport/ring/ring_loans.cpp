@@ -98,7 +98,7 @@ std::optional<Loan> RingLoans::lend(const std::shared_ptr<const tensor::Storage>
   tensor::SharedHeap& heap = *tensor::SharedHeap::find();
   std::shared_ptr<const tensor::Storage> kept = keep;
   auto offset = heap.find_offset(bytes);
-  if (!offset) {
+  if (!offset || *offset % tensor::kAlignment != 0) {  // somewhere else, or rows of a tensor
     const auto copy = bytes.size() <= kMostCopied ? heap.allocate(bytes.size()) : nullptr;
     if (!copy) return std::nullopt;
     std::memcpy(copy->writable(), bytes.data(), bytes.size());
@@ -134,8 +134,7 @@ void RingLoans::take_heap(const process::Fd& heap) {
 
 Result<std::shared_ptr<tensor::Storage>> RingLoans::borrow(const Loan& loan, std::size_t bytes) {
   const auto found = theirs_ ? theirs_->find(loan.offset, bytes) : std::nullopt;
-  if (!found || loan.slot >= process::SharedRings::kLoans ||
-      reinterpret_cast<std::uintptr_t>(found->data()) % tensor::kAlignment != 0)
+  if (!found || loan.slot >= process::SharedRings::kLoans || loan.offset % tensor::kAlignment != 0)
     return fail(Code::kInvalidArgument, "{} bytes at {} are lent, where there are none", bytes, loan.offset);
   return std::make_shared<BorrowedStorage>(line_, theirs_, loan.slot, found->data());
 }

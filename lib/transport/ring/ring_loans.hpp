@@ -28,7 +28,7 @@ class RingLoans {
  public:
   explicit RingLoans(std::shared_ptr<RingLine> line) : line_(std::move(line)) {}
 
-  /// Lends bytes, which lie in the heap or are copied there, and keeps them. nullopt: they have to be sent.
+  /// Lends bytes, which lie in the heap, aligned, or are copied there, and keeps them. nullopt: they have to be sent.
   std::optional<Loan> lend(const std::shared_ptr<const tensor::Storage>& keep, std::span<const std::byte> bytes);
   /// Lets go of what the other side has given back.
   void settle();

@@ -138,6 +138,21 @@ TEST_CASE("loans: what lies elsewhere is copied once, and lent") {
   CHECK(value.storage().use_count() == 1);
 }
 
+TEST_CASE("loans: rows of a tensor arrive aligned, too") {
+  Lenders both;
+  both.get_to_know();
+  Tensor table = Tensor::uninitialized(DType::kF32, {kLarge, 3});
+  for (std::int64_t i = 0; i < 3 * kLarge; ++i) table.mutable_as<float>()[i] = static_cast<float>(i);
+  for (const std::int64_t first : {0, 1, 16}) {
+    const Tensor rows = table.slice_rows(first, kLarge - 16);
+    const Message answer = both.call({rows}, true);
+    CHECK(both.was_lent);
+    CHECK(is_lent(answer.tensors[0]));
+    CHECK(reinterpret_cast<std::uintptr_t>(answer.tensors[0].data()) % tensor::kAlignment == 0);
+    CHECK(tensor::same_bytes(answer.tensors[0], rows));
+  }
+}
+
 TEST_CASE("loans: the lender keeps a tensor until the borrower has let go of it") {
   LentOver ends;
   Tensor value = filled(3);

@@ -119,6 +119,24 @@ TEST_CASE("strangers: who begins thousands of messages and goes on with none is 
   check_serves(*server, key);
 }
 
+TEST_CASE("strangers: who lends something over the network, or in part, is refused") {
+  const Key key = with_and_without_key();
+  ZmqBed bed("tcp");
+  const auto server = bed.make(serving(key));
+  const Message message{1, "x", {tensor::Tensor::zeros(tensor::DType::kF32, {100'000})}};
+  for (const std::size_t size : {12, 11}) {
+    Stranger stranger(server->address(), key);
+    stranger.say_hello();
+    REQUIRE(stranger.hear(FrameType::kWelcome));
+    std::string bytes = encode_message({.type = FrameType::kRequest, .kind = 1, .id = 1}, message)->head;
+    append_frame(bytes, {.type = FrameType::kChunk, .flags = kLent, .block = 1, .id = 1}, std::string(size, '\0'));
+    stranger.say(bytes);
+    const std::string why = size == 12 ? "something is lent where nothing can be" : "a loan of 11 bytes";
+    CHECK(stranger.hear(FrameType::kGoodbye) == why);
+  }
+  check_serves(*server, key);
+}
+
 TEST_CASE("strangers: at the limit of descriptors nobody spins, it is said once, and all is well again afterwards") {
   const Key key = with_and_without_key();
   rlimit before{};
