@@ -102,7 +102,7 @@ Result<std::unique_ptr<ParameterServers>> ParameterServers::connect(const Placem
   allow_large_messages(endpoint);
   endpoint.on_peer = [rejoin](const transport::PeerEvent& event) { rejoin->look(event); };
   auto owned = TFD_TRY(options.make_endpoint(std::move(endpoint)));
-  ServerPolicy policy{.peer = {.patience = options.rejoin, .deadlines_wait_for_bytes = true}, .reads_for_a_step = true};
+  ServerPolicy policy{.peer = {.patience = options.rejoin, .deadlines_wait_for_bytes = true}};
   auto servers = std::make_unique<ParameterServers>(*owned, placement, std::move(policy));
   servers->policy_.on_cut = [all = servers.get(), rejoin](const auto&, const Error& why, int attempt) {
     return rejoin->wait(*all, why, attempt);

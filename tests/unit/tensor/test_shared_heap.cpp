@@ -80,6 +80,21 @@ TEST_CASE("shared heap: what is idle is bounded, and the rest goes back to the s
   CHECK(std::all_of(whole->data(), whole->data() + 140 * kMega, [](std::byte b) { return b == std::byte{}; }));
 }
 
+TEST_CASE("shared heap: versions of a variable that is larger than what may be idle take turns") {
+  SharedHeap* const heap = SharedHeap::make();
+  auto now = heap->allocate(100 * kMega);
+  auto next = heap->allocate(100 * kMega);
+  const std::uint64_t first = offset_of(now), second = offset_of(next);
+  for (int i = 0; i < 4; ++i) {
+    now = std::exchange(next, nullptr);
+    next = heap->allocate(100 * kMega);
+    CHECK(offset_of(next) == (i % 2 == 0 ? first : second));
+  }
+  now.reset();
+  next.reset();
+  CHECK(heap->idle_bytes() <= 200 * kMega);
+}
+
 TEST_CASE("shared heap: more than there is can't be had, and bytes elsewhere aren't there") {
   SharedHeap* const heap = SharedHeap::make();
   CHECK(heap->allocate(std::size_t{1} << 50) == nullptr);
