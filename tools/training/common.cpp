@@ -362,6 +362,7 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
   }
   const double seconds = std::chrono::duration<double>(summary.elapsed).count();
   const std::int64_t steps = summary.step - summary.first_step;
+  const double rate = static_cast<double>(steps) / std::max(seconds, 1e-3);
   const std::string metrics = train::format_metrics(summary.metrics);
   const bool is_alone = ending.task.empty() || ending.task == "local";
   const std::string who = is_alone ? "" : fmt::format("{} at step {}: ", ending.task, summary.step);
@@ -369,7 +370,7 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
       fmt::format("{}{}{} in {:.1f}s ({} a second){}{}{}{}",
                   interrupted ? is_alone ? fmt::format("interrupted at step {}: ", summary.step) : "interrupted: " : "",
                   who, counted(static_cast<std::uint64_t>(steps), "step"), seconds,
-                  rounded_rate(std::round(static_cast<double>(steps) / std::max(seconds, 1e-3))),
+                  rate >= 10 ? rounded_rate(std::round(rate)) : fmt::format("{:.2g}", rate),
                   metrics.empty() ? "" : ", ", metrics, evaluation.empty() ? "" : "; evaluation: ", evaluation));
   if (summary.reason == "left") say(io, ending.tool, "the others go on; the same command joins them again");
   if (!interrupted) say_next(summary, ending, io);
