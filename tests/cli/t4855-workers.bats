@@ -16,21 +16,26 @@ teardown() { coordinate_teardown; }
   [ "$output" = "${page/3 workers/1 workers}" ]
 }
 
-# Two workers of the example with an endless number of rows, each with its task of the cluster in TF_CONFIG.
-start_two() {
-  local i
+# A worker of the example with an endless number of rows, with its task of the cluster in TF_CONFIG.
+start() { # INDEX
+  TF_CONFIG=$(jq -c --argjson i "$1" '. + {task: {type: "worker", index: $i}}' cluster.json) \
+    stdbuf -oL ./workers 1000000000000 >"out.$1" 2>"err.$1" </dev/null 3>&- &
+  PIDS+=($!)
+}
+prepare() {
   ln -s "$TFD_BUILD/tests/unit/strategy/example-workers" workers
   group_of 2
   PIDS=()
-  for i in 0 1; do
-    TF_CONFIG=$(jq -c --argjson i "$i" '. + {task: {type: "worker", index: $i}}' cluster.json) \
-      stdbuf -oL ./workers 1000000000000 >"out.$i" 2>"err.$i" </dev/null 3>&- &
-    PIDS+=($!)
-  done
+}
+start_two() {
+  prepare
+  start 0
+  start 1
 }
 
 ends_with_1() { # PID
   local code=0
+  ends "$1" || { kill -KILL "${PIDS[@]}"; return 1; }
   wait "$1" || code=$?
   [ "$code" = 1 ]
 }
@@ -51,4 +56,16 @@ ends_with_1() { # PID
   ends_with_1 "${PIDS[0]}"
   kill -KILL "${PIDS[1]}"
   [[ $(<err.0) == "workers: "*"worker:1 "* ]]
+}
+
+@test "workers: one that is stopped before the chief has found it is lost as well" {
+  prepare
+  start 0
+  sleep 4 # its pauses between tries to find the other one get longer: the other one comes, and is stopped, within such a pause
+  start 1
+  until_true has_lines out.0 1
+  kill -STOP "${PIDS[1]}"
+  ends_with_1 "${PIDS[0]}"
+  kill -KILL "${PIDS[1]}"
+  [[ $(<err.0) == "workers: "*"worker:1 is lost (no heartbeat for 10s)"* ]]
 }

@@ -249,7 +249,7 @@ class GroupImpl final : public Group {
         communicator_ = *std::move(communicator);
         if (lost_) communicator_->cancel(*lost_);
       }
-      return is_elastic() ? await_watched() : Result<void>();
+      return await_watched();
     }
   }
 
