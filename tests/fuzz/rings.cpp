@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the other side of shared memory writes there: records that can't be, and positions that can't be, at any moment.
+// What the other side of shared memory writes there: records that can't be, and positions that can't be, at any moment;
+// and what it lends, and gives back, which may be nothing at all.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +14,8 @@
 #include "checks.hpp"
 #include "ring/ring_link.hpp"
 #include "targets.hpp"
+#include "tfd/process/local_socket.hpp"
+#include "tfd/tensor/shared_heap.hpp"
 
 namespace tfd::fuzz {
 namespace {
@@ -33,6 +39,45 @@ bool go_on(RingLink& link) {
   }
 }
 
+constexpr std::size_t kHeapBytes = 64 * 1024;
+
+/// A heap of the other side's, once per process.
+int other_heap() {
+  static const int heap = [] {
+    const int out = ::memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    expect(::ftruncate(out, kHeapBytes) == 0, "there is memory");
+    expect(::fcntl(out, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "memory can be sealed");
+    return out;
+  }();
+  return heap;
+}
+
+/// Borrows what the input says, and reads it.
+void borrow(RingLink& link, std::string_view& bytes) {
+  struct {
+    std::uint32_t slot, size;
+    std::uint64_t offset;
+  } stated{};
+  const std::size_t size = std::min(bytes.size(), sizeof stated);
+  std::memcpy(&stated, bytes.data(), size);
+  bytes.remove_prefix(size);
+  const auto lent = link.loans().borrow({stated.slot, stated.offset}, stated.size);
+  if (!lent) return;
+  expect(stated.offset + stated.size <= kHeapBytes, "only what is there is borrowed");
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < stated.size; ++i) sum += static_cast<std::uint64_t>((*lent)->data()[i]);
+  expect(sum == 0, "the heap is of zeros");
+}
+
+/// Lends, and lets go of what is given back: each `every`th loan, whether there is one or not.
+void lend(RingLink& link, SharedRings& other, std::size_t every) {
+  tensor::SharedHeap::make();
+  const auto value = tensor::Tensor::zeros(tensor::DType::kF32, {70'000});
+  (void)link.loans().lend(value.storage(), value.bytes());
+  for (std::size_t loan = 0; loan < SharedRings::kLoans; loan += every) other.give_back(loan);
+  link.loans().settle();
+}
+
 }  // namespace
 
 // The first byte of an operation says what it is: bytes to write, whose count follows; or positions to move by eight
@@ -45,6 +90,7 @@ void rings(std::string_view bytes) {
                 SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kTaker).value());
   const process::Fd bell(ends[1]);
   auto other = SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kMaker).value();
+  const std::byte ring{1};
   while (bytes.size() >= 3) {
     const char what = bytes[0];
     const std::size_t count = static_cast<unsigned char>(bytes[1]) | static_cast<unsigned char>(bytes[2]) << 8;
@@ -61,6 +107,10 @@ void rings(std::string_view bytes) {
       bytes.remove_prefix(size);
       other.publish((size + 7) / 8 * 8);
     }
+    if (what & 16) (void)process::send_with_descriptor(bell.get(), {&ring, 1}, (what & 32) ? other_heap() : bell.get());
+    if (what & 32) borrow(link, bytes);
+    if (what & 64) lend(link, other, count % 7 + 1);
+    if ((what & 80) == 80) other.allow_loans();
     if (!go_on(link)) return;
     if (what & 4) (void)link.prepare_to_sleep();
     if (what & 8) link.answer_bell();
