@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostMapped = std::size_t{128} << 30;  // of addresses: hundreds of peers' fit
 constexpr std::size_t kGrain = 4096;                         // pages are this at least
-constexpr std::size_t kIdleBytes = std::size_t{64} << 20;  // or two buffers as large as one that is in use
+constexpr std::size_t kIdleBytes = std::size_t{64} << 20;    // or two buffers as large as one that is in use
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kMostMade = std::size_t{1} << 30;  // of which they keep notes
 #else
