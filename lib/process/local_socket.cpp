@@ -102,9 +102,8 @@ void ring_bell(int socket) {
 }
 
 bool answer_bell(int socket) {
-  std::array<char, 64> bells;
-  const ssize_t got = ::recv(socket, bells.data(), bells.size(), MSG_DONTWAIT);
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  Fd nothing;
+  return answer_bell(socket, nothing);
 }
 
 bool answer_bell(int socket, Fd& brought) {

@@ -38,20 +38,29 @@ struct SharedRings::Head {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-Result<Fd> SharedRings::make_memory(std::size_t ring_bytes) {
-  Fd memory(::memfd_create("tfd-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(page() + 2 * ring_bytes)) != 0 ||
+Result<Fd> make_sealed_memory(const char* name, std::size_t bytes) {
+  Fd memory(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0 ||
       ::fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0)
     return fail_errno(errno, "cannot make memory to share");
   return memory;
 }
 
+Result<std::size_t> sealed_bytes(int descriptor) {
+  struct stat about {};
+  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(descriptor, &about) != 0 || about.st_size < 0)
+    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory");
+  return static_cast<std::size_t>(about.st_size);
+}
+
+Result<Fd> SharedRings::make_memory(std::size_t ring_bytes) {
+  return make_sealed_memory("tfd-ring", page() + 2 * ring_bytes);
+}
+
 Result<SharedRings> SharedRings::map(const Fd& memory, std::size_t ring_bytes, Side side) {
   static_assert(sizeof(Head) <= 4096);
-  struct stat about {};
-  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(memory.get(), &about) != 0 ||
-      about.st_size != static_cast<off_t>(page() + 2 * ring_bytes))
+  if (sealed_bytes(memory.get()) != page() + 2 * ring_bytes)
     return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory of {} bytes",
                 page() + 2 * ring_bytes);
   const std::size_t mapped = page() + 4 * ring_bytes;

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/shared_rings.hpp"
 
 namespace tfd::tensor {
 namespace {
@@ -28,8 +28,6 @@ constexpr std::size_t kMostMade = std::size_t{1} << 30;  // of which they keep n
 #else
 constexpr std::size_t kMostMade = kMostMapped;
 #endif
-// Readers must not lose pages under their feet.
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 /// All of the memory there is.
 std::size_t most_bytes() {
@@ -144,17 +142,16 @@ SharedHeap* SharedHeap::find() { return made.load(std::memory_order_acquire); }
 SharedHeap* SharedHeap::make() {
   static SharedHeap* const heap = []() -> SharedHeap* {
     const std::size_t size = most_bytes();
-    process::Fd file(::memfd_create("tfd-tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (size == 0 || !file || ::ftruncate(file.get(), static_cast<off_t>(size)) != 0 ||
-        ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
-      return nullptr;
-    process::Fd readable(::open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC));
+    if (size == 0) return nullptr;
+    Result<process::Fd> file = process::make_sealed_memory("tfd-tensors", size);
+    if (!file) return nullptr;
+    process::Fd readable(::open(("/proc/self/fd/" + std::to_string(file->get())).c_str(), O_RDONLY | O_CLOEXEC));
     if (!readable) return nullptr;
-    void* const base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
+    void* const base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file->get(), 0);
     if (base == MAP_FAILED) return nullptr;
     ::madvise(base, size, MADV_DONTDUMP);
     return new SharedHeap(
-        std::make_unique<State>(static_cast<std::byte*>(base), size, std::move(file), std::move(readable)));
+        std::make_unique<State>(static_cast<std::byte*>(base), size, std::move(*file), std::move(readable)));
   }();
   made.store(heap, std::memory_order_release);
   return heap;
@@ -197,12 +194,10 @@ std::size_t SharedHeap::idle_bytes() const {
 }
 
 Result<std::shared_ptr<BorrowedHeap>> BorrowedHeap::map(int descriptor) {
-  struct stat about {};
-  const int seals = ::fcntl(descriptor, F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(descriptor, &about) != 0 || about.st_size <= 0 ||
-      static_cast<std::size_t>(about.st_size) > kMostMapped)
-    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory");
-  const auto size = static_cast<std::size_t>(about.st_size);
+  const std::size_t size = TFD_TRY(process::sealed_bytes(descriptor));
+  if (size == 0 || size > kMostMapped)
+    return fail(Code::kInvalidArgument, "what was handed over has {} bytes, where 1 to {} are allowed", size,
+                kMostMapped);
   void* const base = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED) return fail_errno(errno, "cannot map memory of another process");
   ::madvise(base, size, MADV_DONTDUMP);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+
 #include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::strategy {

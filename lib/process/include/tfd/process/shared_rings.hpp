@@ -17,6 +17,11 @@
 
 namespace tfd::process {
 
+/// Memory of `bytes`, all zeros, that nobody can make smaller or larger. kSystem, kResourceExhausted.
+Result<Fd> make_sealed_memory(const char* name, std::size_t bytes);
+/// The bytes of such memory; kInvalidArgument: it is something else.
+Result<std::size_t> sealed_bytes(int descriptor);
+
 class SharedRings {
  public:
   enum class Side { kMaker = 0, kTaker = 1 };
