@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # archives.sh DIR: static libraries for releases, of Debian's sources where Debian has no archive, or one that needs more
-# than a release may: fmt, simdjson, ISA-L, ZeroMQ, libmicrohttpd; and shim.o. apt verifies what it fetches. As any user.
+# than a release may: fmt, simdjson, ISA-L, ZeroMQ, libmicrohttpd; mimalloc.o and shim.o. apt verifies what it fetches. As any user.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=$1
@@ -19,7 +19,7 @@ fetch=(apt-get -qq -o "Dir::Etc::sourcelist=$out/debian.sources" -o Dir::Etc::so
 (
   cd "$out/src"
   "${fetch[@]}" update
-  "${fetch[@]}" source --download-only fmtlib simdjson libisal zeromq3 libmicrohttpd
+  "${fetch[@]}" source --download-only fmtlib simdjson libisal zeromq3 libmicrohttpd mimalloc
   for one in *.dsc; do dpkg-source --no-check -x "$one" >/dev/null; done
 )
 cd "$out"
@@ -60,5 +60,9 @@ for part in zmq/part-a?; do
 done
 archive zmq zmq/part-a?.o
 
+# In place of libc's malloc, for everything in the process; operators new are the tools' own (operator_new.cpp).
+cc -std=gnu11 "${common[@]}" -DMI_MALLOC_OVERRIDE -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc -I src/mimalloc-*/include \
+  -c src/mimalloc-*/src/static.c -o mimalloc.o
+objcopy --wildcard --weaken-symbol='_Zn*' --weaken-symbol='_Zd*' mimalloc.o
 cc -O2 -fPIC -c "$here/shim.c" -o shim.o
 : >complete

@@ -16,7 +16,7 @@ import sys
 LINKED = {
     "libcli11-dev": "BSD-3-Clause", "libfmt-dev": "MIT", "nlohmann-json3-dev": "MIT", "libzmq3-dev": "LGPL-3.0-or-later WITH LGPL-3.0-linking-exception",
     "cppzmq-dev": "MIT", "libexpected-dev": "CC0-1.0", "libmd-dev": "BSD-3-Clause", "libyaml-cpp-dev": "MIT", "zlib1g-dev": "Zlib",
-    "libmicrohttpd-dev": "LGPL-2.1-or-later", "libminizip-dev": "Zlib", "libisal-dev": "BSD-3-Clause", "libsimdjson-dev": "Apache-2.0", "libsodium-dev": "ISC",
+    "libmicrohttpd-dev": "LGPL-2.1-or-later", "libmimalloc-dev": "MIT", "libminizip-dev": "Zlib", "libisal-dev": "BSD-3-Clause", "libsimdjson-dev": "Apache-2.0", "libsodium-dev": "ISC",
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
 # What zig links in, of its own folder: into the tools, and into the launchers of a wheel.
