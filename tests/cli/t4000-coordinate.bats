@@ -201,7 +201,7 @@ tfd-coordinate: program.json: train.function: function 'cuont' is unknown, did y
   [[ $stderr == *"variable 'v' needs 80 TB on every worker, where "* ]]
   # What `ulimit -v` leaves counts too.
   if [ -z "${TFD_SANITIZED:-}" ]; then
-    run -71 --separate-stderr sh -c "ulimit -v 400000; exec timeout 60 tfd-run program.json \
+    run -71 --separate-stderr sh -c "ulimit -v 500000; exec timeout 60 tfd-run program.json \
       --set 'variables.v={\"shape\": [100000000], \"init\": {\"zeros\": {}}}'" </dev/null
     [[ $stderr == *"variable 'v' needs 400 MB here, where "* ]]
   fi
