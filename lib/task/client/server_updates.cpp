@@ -191,15 +191,13 @@ Result<void> ParameterServers::push(const Number& number, const Parts& parts, De
 
 namespace {
 
-using Due = std::vector<variable::DueUpdate>;
-
 /// The updates that each server is to make, with the norms to clip by, from what each says is due.
 struct NormsMade {
-  std::vector<Due> by_server;
+  std::vector<std::vector<variable::DueUpdate>> by_server;
   bool is_complete = true;  // false: some wait for gradients of others
 };
-NormsMade join_norms_of(const std::vector<Due>& answers, bool waits) {
-  Due all_due;
+NormsMade join_norms_of(const std::vector<std::vector<variable::DueUpdate>>& answers, bool waits) {
+  std::vector<variable::DueUpdate> all_due;
   std::map<std::string_view, std::size_t> servers;
   for (std::size_t i = 0; i < answers.size(); ++i)
     for (const variable::DueUpdate& one : answers[i]) {
@@ -207,63 +205,59 @@ NormsMade join_norms_of(const std::vector<Due>& answers, bool waits) {
       all_due.push_back(one);
     }
   const auto normed = variable::join_norms(std::move(all_due), waits);
-  NormsMade out{std::vector<Due>(answers.size()), normed.is_complete};
+  NormsMade out{std::vector<std::vector<variable::DueUpdate>>(answers.size()), normed.is_complete};
   for (const variable::DueUpdate& one : normed.updates) out.by_server[servers.at(one.variable)].push_back(one);
   return out;
 }
 
 }  // namespace
 
+std::shared_ptr<ParameterServers::Operation> ParameterServers::begin_finding_due(const std::optional<Names>& names,
+                                                                                 const std::shared_ptr<Due>& due,
+                                                                                 Deadline deadline) {
+  const auto finding = std::make_shared<Operation>();
+  for (const std::size_t i : names ? with_parts(*names) : all())
+    finding->add(i, tasks_[i].name(),
+                 [due, i, wanted = names ? (*names)[i] : std::vector<std::string>{}, deadline](
+                     ServerClient& task, const Operation::Done& done) {
+                   task.find_due(wanted, deadline, [due, i, done](Result<std::vector<variable::DueUpdate>> answer) {
+                     if (!answer) return done(std::move(answer).error());
+                     (*due)[i] = std::move(*answer);
+                     done(std::nullopt);
+                   });
+                 });
+  finding->start(tasks_);
+  return finding;
+}
+
+std::shared_ptr<ParameterServers::Operation> ParameterServers::begin_making(const Due& due, Deadline deadline) {
+  const auto making = std::make_shared<Operation>();
+  for (const std::size_t i : with_parts(due))
+    making->add(i, tasks_[i].name(), [due = due[i], deadline](ServerClient& task, const Operation::Done& done) {
+      task.make_due(due, deadline, [done](const Result<void>& answer) {
+        done(answer ? std::nullopt : std::optional(answer.error()));
+      });
+    });
+  making->start(tasks_);
+  return making;
+}
+
 Result<bool> ParameterServers::make_due(const std::optional<Names>& names, bool waits, Deadline deadline,
                                         const std::stop_token& stop) {
-  const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
-  TFD_TRY(do_on(
-      names ? with_parts(*names) : all(),
-      [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
-        const auto answered = [answers, i, done](Result<Due> answer) {
-          if (!answer) return done(fail(std::move(answer).error()));
-          (*answers)[i] = std::move(*answer);
-          done({});
-        };
-        task.find_due(names ? (*names)[i] : std::vector<std::string>{}, deadline, answered);
-      },
-      stop));
-  const NormsMade made = join_norms_of(*answers, waits);
-  TFD_TRY(do_on(
-      with_parts(made.by_server),
-      [&](ServerClient& task, std::size_t i, const ServerClient::Callback<void>& done) {
-        task.make_due(made.by_server[i], deadline, done);
-      },
-      stop));
+  const auto due = std::make_shared<Due>(tasks_.size());  // with the callbacks
+  TFD_TRY(finish(begin_finding_due(names, due, deadline), stop));
+  const NormsMade made = join_norms_of(*due, waits);
+  TFD_TRY(finish(begin_making(made.by_server, deadline), stop));
   return made.is_complete;
 }
 
 void ParameterServers::start_making_due(bool waits, Deadline deadline, std::function<void(Result<void>)> done) {
-  const auto answers = std::make_shared<std::vector<Due>>(tasks_.size());  // with the callbacks
-  const auto look = std::make_shared<Operation>();                         // the same
-  for (std::size_t i = 0; i < tasks_.size(); ++i)
-    look->add(i, tasks_[i].name(), [answers, i, deadline](ServerClient& task, const Operation::Done& asked) {
-      task.find_due({}, deadline, [answers, i, asked](Result<Due> answer) {
-        if (!answer) return asked(std::move(answer).error());
-        (*answers)[i] = std::move(*answer);
-        asked(std::nullopt);
+  const auto due = std::make_shared<Due>(tasks_.size());  // with the callbacks
+  begin_finding_due(std::nullopt, due, deadline)
+      ->then([this, due, waits, deadline, done = std::move(done)](Result<void> found) {
+        if (!found) return done(std::move(found));
+        begin_making(join_norms_of(*due, waits).by_server, deadline)->then(done);
       });
-    });
-  look->start(tasks_);
-  look->then([this, answers, waits, deadline, done = std::move(done)](Result<void> looked) {
-    if (!looked) return done(std::move(looked));
-    const NormsMade made = join_norms_of(*answers, waits);
-    const auto make = std::make_shared<Operation>();  // with the callbacks
-    for (const std::size_t i : with_parts(made.by_server))
-      make->add(i, tasks_[i].name(),
-                [due = made.by_server[i], deadline](ServerClient& task, const Operation::Done& asked) {
-                  task.make_due(due, deadline, [asked](const Result<void>& answer) {
-                    asked(answer ? std::nullopt : std::optional(answer.error()));
-                  });
-                });
-    make->start(tasks_);
-    make->then(done);
-  });
 }
 
 }  // namespace tfd::task

@@ -215,6 +215,10 @@ class ParameterServers {
   /// Makes the due updates of these variables, or of all. False if some wait for gradients of others; without `waits`
   /// these are made, too.
   Result<bool> make_due(const std::optional<Names>& names, bool waits, Deadline deadline, const std::stop_token& stop);
+  using Due = std::vector<std::vector<variable::DueUpdate>>;  // by parameter server
+  std::shared_ptr<Operation> begin_finding_due(const std::optional<Names>& names, const std::shared_ptr<Due>& due,
+                                               Deadline deadline);
+  std::shared_ptr<Operation> begin_making(const Due& due, Deadline deadline);
   std::vector<std::size_t> all() const;
   Result<void> finish(const std::shared_ptr<Operation>& operation, const std::stop_token& stop = {});
   Result<void> do_on(const std::vector<std::size_t>& servers, const Ask& ask, const std::stop_token& stop = {});
