@@ -10,10 +10,10 @@
 #include "main.hpp"
 #include "plugin_options.hpp"
 #include "run/asked.hpp"
+#include "run/devices.hpp"
 #include "run/evaluation.hpp"
 #include "run/predictions.hpp"
 #include "run/stdin_examples.hpp"
-#include "run/tpu_devices.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/memory.hpp"
 #include "tfd/base/text.hpp"
@@ -22,7 +22,6 @@
 #include "tfd/cluster/task_id.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/launch/members.hpp"
-#include "tfd/launch/processors.hpp"
 #include "tfd/program/names.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -44,50 +43,7 @@ constexpr std::string_view kTool = "tfd-run";
 
 void say(cli::Io& io, const std::string& line) { training::say(io, kTool, line); }
 
-/// Devices of the replicas.
-struct Devices {
-  function::DeviceChoice choice;
-  std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
-};
-
-/// `processes`: number of those that share the replicas, several of which may be on one device then; 0: only this one
-/// has any.
-Result<Devices> find_devices(const Asked& a, int processes, const cli::Io& io) {
-  keep_plugins_quiet();  // the plug-in may be asked for its devices
-  // XLA counts the processors itself, but doesn't look at their quota.
-  if (!io.env.has("PJRT_NPROC") && !io.env.has("NPROC")) use_xla_threads(launch::usable_processors());
-  if (a.has_topology()) {
-    auto asked = a.tpu;
-    asked.plans = a.explain;
-    asked.hosts = std::max(processes, 1);
-    if (asked.plans && !asked.topology.empty()) keep_plugins_from_looking();
-    auto found = TFD_TRY(run::choose_tpu_devices(asked, io.env));
-    return Devices{std::move(found.choice), std::move(found.plan)};
-  }
-  const int replicas = processes > 0 ? 1 : std::max(a.replicas, 1);
-  auto choice = a.devices.empty() ? function::first_devices(replicas) : TFD_TRY(choose_devices(io.env, a.devices));
-  if (a.kind != nullptr && a.kind->has_one_replica && choice.positions.size() > 1)
-    return fail(Code::kUsage, "{} {}: --strategy {} has one replica", a.devices.empty() ? "--replicas" : "--devices",
-                a.devices.empty() ? std::to_string(a.replicas) : a.devices, a.strategy);
-  return Devices{std::move(choice)};
-}
-
 Compat compat_of(const Asked& a) { return a.compat.empty() ? Compat::kNone : Compat::kTensorflow; }
-
-/// Tasks that make a group's steps.
-int workers_of(const cluster::ClusterSpec& cluster) {
-  int workers = 0;
-  for (const char* const job : {"chief", "worker"}) workers += cluster.num_tasks(job).value_or(0);
-  return workers;
-}
-
-/// Number of replicas of a step: a worker's, or, where several workers make a step together, theirs.
-int replicas_of(const Asked& a, const function::DeviceChoice& devices,
-                const std::optional<cluster::ClusterConfig>& group) {
-  if (!group || group->cluster.empty()) return devices.replicas();
-  if (a.replicas > 0) return a.replicas;
-  return std::max(workers_of(group->cluster), 1) * devices.replicas();
-}
 
 /// A worker's place among those that share a training as TensorFlow's do; else it is the only one.
 Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional<cluster::ClusterConfig>& group,
@@ -95,7 +51,7 @@ Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional
   if (compat_of(a) == Compat::kNone || !a.function.empty() || !group || group->cluster.empty() || !group->task ||
       !group->cluster.has_task(*group->task) || group->task->job == "evaluator")
     return data::Reader();
-  const int workers = workers_of(group->cluster);
+  const int workers = run::workers_of(group->cluster);
   if (replicas % workers != 0)
     return fail(Code::kUsage, "--compat tensorflow: {} can't be divided by {}: each has as many",
                 counted(static_cast<std::uint64_t>(replicas), "replica"),
@@ -139,7 +95,7 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.is_insecure = a.common.insecure;
   with.join_timeout = a.join;
   with.silence = TFD_TRY(run::find_silence(a, io.env));
-  const auto bounds = TFD_TRY(run::worker_bounds(a, std::max(workers_of(config.cluster), 1), io.env));
+  const auto bounds = TFD_TRY(run::worker_bounds(a, std::max(run::workers_of(config.cluster), 1), io.env));
   with.least_workers = bounds.least;
   with.most_workers = bounds.most;
   TFD_TRY(run::obey_launcher(with, io.env));
@@ -369,7 +325,7 @@ void warn_of_split_training(const program::Program& program, int replicas, cli::
 Result<void> check_place(const Asked& a, const cluster::ClusterConfig& config, cli::Io& io) {
   if (!a.trains()) return {};
   const bool uses_servers = a.kind == nullptr || a.kind == &strategy::kParameterServerKind;
-  if (uses_servers && config.task && !config.cluster.has_job("ps") && workers_of(config.cluster) > 1)
+  if (uses_servers && config.task && !config.cluster.has_job("ps") && run::workers_of(config.cluster) > 1)
     return fail(Code::kInvalidArgument,
                 "the cluster spec needs to have `ps` jobs; workers alone train together with --strategy {}",
                 strategy::kMultiWorkerMirroredKind.name);
@@ -407,10 +363,10 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
     return fail(
         Code::kUsage,
         "--replicas and --devices exclude each other without a cluster, whose processes would share the replicas");
-  const auto found =
-      TFD_TRY(find_devices(a, known && !known->cluster.empty() ? std::max(workers_of(known->cluster), 1) : 0, io));
+  const auto found = TFD_TRY(
+      run::find_devices(a, known && !known->cluster.empty() ? std::max(run::workers_of(known->cluster), 1) : 0, io));
   const function::DeviceChoice& devices = found.choice;
-  const int replicas = replicas_of(a, devices, known);
+  const int replicas = run::replicas_of(a, devices, known);
   const auto place = TFD_TRY(place_among_tensorflows(a, known, replicas));
   auto program = TFD_TRY(training::load_program(a.common,
                                                 {.overrides = {},
