@@ -30,6 +30,7 @@ namespace {
 using namespace tfd;
 
 constexpr std::string_view kTool = "tfd-coordinate";
+constexpr Duration kJoin = std::chrono::minutes(10);  // of parameter servers that were lost
 
 struct Asked {
   training::Common common;
@@ -40,7 +41,7 @@ struct Asked {
   bool keep_going = false;
   std::int64_t max_losses = 0;
   std::int64_t max_failures = 0;
-  Duration join = std::chrono::minutes(10);
+  std::optional<Duration> join;  // kJoin
   bool by_role = false;
   bool follow_checkpoints = false;
   std::optional<Bytes> inline_limit;
@@ -84,7 +85,8 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--join",
        .placeholder = "DUR",
        .help = "With --max-failures, how long to wait until all parameter servers, and a worker, are there again",
-       .target = &a.join},
+       .target = &a.join,
+       .shown_default = format_duration(kJoin)},
       {.names = "--by-role",
        .help = "Coordinate as chief, serve as worker or ps, evaluate as evaluator",
        .target = &a.by_role},
@@ -140,7 +142,7 @@ void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFacto
 coordinator::OnServerLost make_on_lost(const Asked& a) {
   if (a.max_failures == 0) return {};
   const int most = static_cast<int>(a.max_failures);
-  return [most, join = a.join,
+  return [most, join = a.join.value_or(kJoin),
           restarts = launch::Restarts(most, Clock::now())](Error& lost) mutable -> std::optional<train::ServerLoss> {
     // How long to pause isn't asked: servers are waited for.
     if (restarts.on_failure(Clock::now(), 1, lost.task)) return train::ServerLoss{restarts.count(), most, join};
@@ -241,6 +243,7 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
   if (a.max_failures > 0 && !a.closures.empty())
     return fail(Code::kUsage, "--max-failures only applies to a training: what closures have changed isn't saved");
+  if (a.join && a.max_failures == 0) return fail(Code::kUsage, "--join only applies with --max-failures");
   for (const auto& [name, is_given] :
        {std::pair("--max-failures", a.max_failures > 0), std::pair("--start-over", a.common.start_over),
         std::pair("--checkpoint", !a.common.checkpoint.empty())})

@@ -145,6 +145,7 @@ Result<void> check_usage(const Asked& asked, const cli::Io& io) {
     return fail(Code::kUsage, "--jobs and --cluster exclude each other");
   if (const auto devices = function::parse_device_choice(asked.devices); !devices)
     return fail(Code::kUsage, "--devices {}", devices.error().message);
+  TFD_TRY(task::endpoints_under(std::nullopt, io.env));  // TFD_TRANSPORT, which the tasks get, too
   if (asked.detach && !io.command.empty()) return fail(Code::kUsage, "--detach and a command exclude each other");
   if (asked.ready_fd && ::fcntl(static_cast<int>(*asked.ready_fd), F_GETFD) < 0)
     return fail(Code::kUsage, "--ready-fd: descriptor {} is not open", *asked.ready_fd);

@@ -24,8 +24,8 @@ namespace tfd::program {
 /// Sources of initial values.
 struct VariableSources {
   std::string directory;
-  tensor::SafetensorsFiles* files = nullptr;  // null: files aren't read
-  const Node* weights = nullptr;              // the program's "weights", which initialises all of them
+  variable::CheckpointFiles* files = nullptr;  // null: files aren't read
+  const Node* weights = nullptr;               // the program's "weights", which initialises all of them
 };
 /// Parses the variables; returns those without errors.
 std::vector<VariableDef> parse_variables(const Node& node, const VariableSources& sources, Problems& problems);

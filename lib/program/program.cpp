@@ -162,7 +162,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
   const auto weights = root.find("weights");
   if (weights) problems.keep(*weights, {}, weights->text());
-  tensor::SafetensorsFiles files;
+  variable::CheckpointFiles files;
   const VariableSources sources{directory, options.look_at_files ? &files : nullptr, weights ? &*weights : nullptr};
   if (const auto node = root.find("variables")) {
     auto variables = parse_variables(*node, sources, problems);

@@ -124,7 +124,7 @@ Result<void> initialise_all(const Node& weights, const VariableSources& sources,
                             Problems& problems) {
   const std::string name = TFD_TRY(weights.text());
   const std::string path = (std::filesystem::path(sources.directory) / name).lexically_normal().string();
-  const tensor::SafetensorsReader* stored = nullptr;
+  const variable::CheckpointReader* stored = nullptr;
   if (sources.files != nullptr) stored = TFD_TRY(sources.files->open(path), weights.path());
   for (VariableDef& variable : variables) {
     if (stored != nullptr) {
@@ -172,7 +172,7 @@ std::vector<variable::VariableToPlace> variables_to_place(const Program& program
   return out;
 }
 
-Result<tensor::Tensor> make_initial_value(const VariableDef& variable, tensor::SafetensorsFiles& files,
+Result<tensor::Tensor> make_initial_value(const VariableDef& variable, variable::CheckpointFiles& files,
                                           std::optional<variable::RowRange> rows) {
   return TFD_TRY(variable::make_initial_value(variable.init, variable.spec, files, rows), "variables." + variable.name);
 }

@@ -23,7 +23,6 @@ using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostSafetensorsHeader = 100 << 20;
 constexpr std::uint64_t kMostDropped = 1 << 20;  // at once
-constexpr std::size_t kMostOpen = 64;            // files, of the descriptors that a process has
 
 constexpr NameTable<DType, 13> kDTypes{{{{DType::kBool, "BOOL"},
                                          {DType::kS8, "I8"},
@@ -264,16 +263,6 @@ Result<Tensor> SafetensorsReader::read_rows(const std::string& name, std::int64_
   const auto row = static_cast<std::uint64_t>(element_count(part.shape)) * dtype_size(part.dtype);
   part.shape.front() = count;
   return read(name, part, static_cast<std::uint64_t>(first) * row);
-}
-
-Result<const SafetensorsReader*> SafetensorsFiles::open(const std::string& path) {
-  auto found = files_.find(path);
-  if (found == files_.end()) {
-    if (files_.size() == kMostOpen) files_.clear();
-    found = files_.emplace(path, SafetensorsReader::open(path)).first;
-  }
-  if (!found->second) return fail(Error(found->second.error()));
-  return &*found->second;
 }
 
 Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream) {

@@ -234,9 +234,9 @@ Tensor orthogonal(const TensorSpec& spec, const OrthogonalInit& init) {
   });
 }
 
-Result<Tensor> from_safetensors(const FileInit& init, const TensorSpec& spec, tensor::SafetensorsFiles& files,
+Result<Tensor> from_safetensors(const FileInit& init, const TensorSpec& spec, CheckpointFiles& files,
                                 const std::optional<RowRange>& rows) {
-  const tensor::SafetensorsReader& file = *TFD_TRY(files.open(init.path));
+  const CheckpointReader& file = *TFD_TRY(files.open_whole(init.path));
   TFD_TRY(check_stored(file, *init.key, spec));
   return rows ? file.read_rows(*init.key, rows->first, rows->count) : file.read(*init.key);
 }
@@ -257,9 +257,9 @@ Result<Tensor> make_whole(const Initializer& init, const TensorSpec& spec) {
   return drawn(spec, 0, [&](std::uint64_t i) { return i % stride == 0 && i / stride < stride - 1 ? gain : 0; });
 }
 
-Result<void> check_file(const FileInit& file, const TensorSpec& spec, tensor::SafetensorsFiles& files) {
+Result<void> check_file(const FileInit& file, const TensorSpec& spec, CheckpointFiles& files) {
   if (file.key) {
-    const tensor::SafetensorsReader* const stored = TFD_TRY(files.open(file.path), "safetensors.path");
+    const CheckpointReader* const stored = TFD_TRY(files.open(file.path), "safetensors.path");
     TFD_TRY(check_stored(*stored, *file.key, spec), "safetensors.key");
     return {};
   }
@@ -297,7 +297,7 @@ nlohmann::ordered_json write(const FileInit& init) {
 
 }  // namespace
 
-Result<void> check_stored(const tensor::SafetensorsReader& file, const std::string& key, const TensorSpec& spec) {
+Result<void> check_stored(const CheckpointReader& file, const std::string& key, const TensorSpec& spec) {
   const auto found = file.specs().find(key);
   if (found == file.specs().end()) {
     std::vector<std::string> keys;
@@ -310,7 +310,7 @@ Result<void> check_stored(const tensor::SafetensorsReader& file, const std::stri
 }
 
 Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const TensorSpec& spec,
-                                      const std::string& directory, tensor::SafetensorsFiles* files) {
+                                      const std::string& directory, CheckpointFiles* files) {
   Initializer parsed = TFD_TRY(parse_stated(init, spec));
   if (auto* file = std::get_if<FileInit>(&parsed)) {
     file->path = (std::filesystem::path(directory) / file->path).lexically_normal().string();
@@ -323,7 +323,7 @@ nlohmann::ordered_json to_json(const Initializer& init) {
   return std::visit([](const auto& one) { return write(one); }, init);
 }
 
-Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, tensor::SafetensorsFiles& files,
+Result<Tensor> make_initial_value(const Initializer& init, const TensorSpec& spec, CheckpointFiles& files,
                                   std::optional<RowRange> rows) try {
   TensorSpec part = spec;
   std::uint64_t first = 0;

@@ -146,7 +146,7 @@ class Training {
       : program_(must(program::load_program(directory + "/program.json", {}))),
         device_(open_device(must(function::find_plugin(Environment::of_process())))),
         step_(compile(device_, directory + "/whole.mlir")) {
-    tensor::SafetensorsFiles files;
+    variable::CheckpointFiles files;
     for (int kind = 0; kind < 3; ++kind)  // values, m, v
       for (const program::VariableDef& one : program_.variables) {
         const Tensor value = kind == 0 ? must(variable::make_initial_value(one.init, one.spec, files))

@@ -123,6 +123,7 @@ teardown() { coordinate_teardown; }
   bad 64 "--max-failures: 'two' is not a whole number" program.json --max-failures two
   bad 64 '--max-failures: -1 is out of range' program.json --max-failures -1
   bad 64 "--join: 'soon' is not a duration" program.json --max-failures 1 --join soon
+  bad 64 '--join only applies with --max-failures' program.json --join 5s
   bad 64 '--max-failures only applies to a training: what closures have changed' program.json --closures - --max-failures 1
   bad 64 '--max-failures only applies to a training, not to --follow-checkpoints' program.json --follow-checkpoints --max-failures 1
   bad 65 'nowhere.json' nowhere.json

@@ -51,6 +51,9 @@ rings_while_training() { # ENVIRONMENT of the coordinator…
   echo '{"cluster": {"worker": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]}}' >spec.json
   TFD_TRANSPORT=shm run -64 --separate-stderr tfd-coordinate program.json --cluster spec.json
   [[ "$stderr" == "tfd-coordinate: TFD_TRANSPORT: 'shm' is no transport: auto, tcp and ring are"* ]]
+  TFD_TRANSPORT=shm run -64 --separate-stderr tfd-serve --jobs worker=3,ps=2
+  [[ "$stderr" == "tfd-serve: TFD_TRANSPORT: 'shm' is no transport: auto, tcp and ring are"* ]]
+  [ "${#stderr_lines[@]}" -le 2 ]
 }
 
 @test "transport: another user's tasks are talked to over the network" {

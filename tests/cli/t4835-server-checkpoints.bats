@@ -71,12 +71,58 @@ assert a.keys() == b.keys() and all(n.array_equal(a[k], b[k]) and a[k].dtype == 
   run -0 tfd-checkpoint convert parts -o arrays
   [ -f arrays/w1.npy ]
   # One byte of a value; an index that isn't one; a part that is gone.
-  printf x | dd of=parts/step-00000060/part-2-of-2.safetensors bs=1 seek="$(($(stat -c %s parts/step-00000060/part-2-of-2.safetensors) - 9))" conv=notrunc 2>/dev/null
+  damage parts/step-00000060
   echo '{' >parts/step-00000040/index.json
   rm parts/step-00000020/part-1-of-2.safetensors
   run -65 --separate-stderr tfd-checkpoint verify parts
   [[ $stderr == *"part-1-of-2.safetensors is missing"*"step-00000040/index.json: not JSON"*"is not what was written: its digest is "* ]]
   [ -z "$output" ]
+}
+
+damage() { # CHECKPOINT
+  local part=$1/part-2-of-2.safetensors
+  printf x | dd of="$part" bs=1 seek="$(($(stat -c %s "$part") - 9))" conv=notrunc 2>/dev/null
+}
+
+@test "server checkpoints: tfd-checkpoint uses no values that aren't what was written, and of a directory the newest that is whole" {
+  train_by 2 servers "$T/parts"
+  damage parts/step-00000060
+  for command in show "convert -o a.safetensors" "average -o a.safetensors" "diff parts/step-00000040"; do
+    # shellcheck disable=SC2086 # several words
+    run -65 --separate-stderr tfd-checkpoint $command parts/step-00000060
+    [[ $stderr == "tfd-checkpoint: parts/step-00000060/part-2-of-2.safetensors is not what was written: its digest is "* ]]
+    [ ! -e a.safetensors ]
+  done
+  run -65 tfd-checkpoint average parts -o a.safetensors
+  run -0 --separate-stderr tfd-checkpoint convert parts -o a.safetensors
+  [[ $stderr == *"skipped a checkpoint: parts/step-00000060/part-2-of-2.safetensors is not what was written"* ]]
+  run -0 tfd-checkpoint diff a.safetensors parts/step-00000040
+  run -0 tfd-checkpoint diff parts parts/step-00000040
+  # Its index, too.
+  sed -i 's/"step":40/"step":50/' parts/step-00000040/index.json
+  run -65 --separate-stderr tfd-checkpoint verify parts/step-00000040
+  [ "$stderr" = "tfd-checkpoint: parts/step-00000040/index.json: step: is 50, but the directory is of step 40" ]
+}
+
+@test "server checkpoints: the weights of a program may be one of them" {
+  both_forms
+  serve --jobs worker=1,ps=3
+  for form in parts file; do
+    weights=(--set "weights=$T/$form/step-00000060" --set train.steps=2)
+    [ "$form" = parts ] || weights[1]+=.safetensors
+    run -0 timeout 120 tfd-run -q "$EXAMPLES/digits/program.json" "${SEEDED[@]}" "${weights[@]}" \
+      --set "train.checkpoint={\"dir\": \"$T/alone-$form\", \"every\": 2}" </dev/null
+    run -0 timeout 120 tfd-coordinate -q "$EXAMPLES/digits/program.json" "${SEEDED[@]}" "${weights[@]}" --cluster spec.json --keep-servers \
+      --set 'variables.w1.partitioner={"fixed_shards": {"num_shards": 5}}' --set "train.checkpoint={\"dir\": \"$T/cluster-$form\", \"every\": 2}"
+  done
+  run -0 tfd-checkpoint diff alone-parts alone-file
+  run -0 tfd-checkpoint diff cluster-parts cluster-file
+  run -1 tfd-checkpoint diff alone-parts file
+  damage parts/step-00000060
+  run -65 --separate-stderr timeout 120 tfd-run -q "$EXAMPLES/digits/program.json" --set "weights=$T/parts/step-00000060" --set train.checkpoint=null </dev/null
+  [[ $stderr == *"/parts/step-00000060/part-2-of-2.safetensors is not what was written: its digest is "* ]]
+  run -65 --separate-stderr timeout 120 tfd-run -q "$EXAMPLES/digits/program.json" --set "weights=$T/parts" </dev/null
+  [[ $stderr == *": weights: "* ]]
 }
 
 @test "server checkpoints: a damaged newest one is passed over with a warning, and the training goes on from the one before" {

@@ -26,7 +26,7 @@ Result<std::shared_ptr<function::Engine>> engine_of(int replicas) {
 
 Result<std::vector<VariableState>> initial_states(const program::Program& program) {
   std::vector<VariableState> out;
-  tensor::SafetensorsFiles files;
+  variable::CheckpointFiles files;
   for (const program::VariableDef& one : program.variables)
     out.push_back({one.name, TFD_TRY(program::make_initial_value(one, files)), {}});
   return out;

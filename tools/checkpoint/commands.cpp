@@ -60,7 +60,7 @@ Result<ExitCode> list(const Asked& a, cli::Io& io) {
   bool are_whole = true;
   for (const std::string& path : a.paths)
     for (const std::string& file : TFD_TRY(files_of(path))) {
-      const auto source = open_source(file, io.log);
+      const auto source = open_file(file);
       if (!source) {
         io.log.error("{}", source.error().message);
         are_whole = false;
@@ -99,7 +99,7 @@ Result<ExitCode> verify(const Asked& a, cli::Io& io) {
   ExitCode out = ExitCode::kDone;
   for (const std::string& path : a.paths)
     for (const std::string& file : TFD_TRY(files_of(path))) {
-      const auto source = open_source(file, io.log);
+      const auto source = open_file(file);
       const auto not_finite = source ? read_whole(*source) : Result<std::vector<std::string>>(fail(source.error()));
       if (!not_finite) {
         io.log.error("{}", not_finite.error().message);
@@ -126,7 +126,7 @@ Result<ExitCode> verify(const Asked& a, cli::Io& io) {
 }
 
 Result<ExitCode> show(const Asked& a, cli::Io& io) {
-  const Source source = TFD_TRY(open_source(a.paths.front(), io.log));
+  const Source source = TFD_TRY(open_whole(a.paths.front(), io.log));
   const auto names = TFD_TRY(names_in(source, a.variables));
   if (!a.json && a.variables.empty())
     TFD_TRY(io.out.write(fmt::format("{}{}, {}, {}\n", printable(source.path()),
@@ -170,7 +170,7 @@ Result<std::string> difference_of(const std::string& name, const Source& a, cons
 }
 
 Result<ExitCode> diff(const Asked& a, cli::Io& io) {
-  const Source first = TFD_TRY(open_source(a.paths[0], io.log)), second = TFD_TRY(open_source(a.paths[1], io.log));
+  const Source first = TFD_TRY(open_whole(a.paths[0], io.log)), second = TFD_TRY(open_whole(a.paths[1], io.log));
   std::vector<std::string> names = a.variables;
   if (names.empty()) {
     names = TFD_TRY(names_in(first, {}));
@@ -202,7 +202,7 @@ std::map<std::string, std::string> metadata_of(const Source& source, const Asked
 Result<ExitCode> average(const Asked& a, cli::Io& io) {
   std::vector<Source> sources;
   for (const std::string& path : a.paths)
-    for (const std::string& file : TFD_TRY(files_of(path))) sources.push_back(TFD_TRY(open_source(file, io.log)));
+    for (const std::string& file : TFD_TRY(files_of(path))) sources.push_back(TFD_TRY(open_whole(file, io.log)));
   const Source& last = sources.back();
   tensor::SafetensorsFile out{.tensors = {}, .metadata = metadata_of(last, a)};
   for (const std::string& name : TFD_TRY(names_in(last, a.variables))) {
@@ -265,7 +265,7 @@ Result<ExitCode> convert(const Asked& a, cli::Io& io) {
     out = TFD_TRY(load_folder(path));
     if (a.step) out.metadata["step"] = std::to_string(*a.step);
   } else {
-    const Source source = TFD_TRY(open_source(path, io.log));
+    const Source source = TFD_TRY(open_whole(path, io.log));
     for (const std::string& name : TFD_TRY(names_in(source, a.variables)))
       out.tensors.emplace_back(name, TFD_TRY(source.reader.read(name)));
     out.metadata = metadata_of(source, a);

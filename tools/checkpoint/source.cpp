@@ -9,7 +9,6 @@
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::checkpoint_tool {
-namespace {
 
 namespace fs = std::filesystem;
 
@@ -20,6 +19,14 @@ Result<Source> open_file(const std::string& path) {
   else
     out.step = variable::step_of_checkpoint(path);
   out.bytes = out.reader.bytes();
+  return out;
+}
+
+namespace {
+
+Result<Source> open_and_check(const std::string& path) {
+  Source out = TFD_TRY(open_file(path));
+  TFD_TRY(out.reader.check_digests());
   return out;
 }
 
@@ -39,14 +46,14 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   return out;
 }
 
-Result<Source> open_source(const std::string& path, const Log& log) {
+Result<Source> open_whole(const std::string& path, const Log& log) {
   const auto files = TFD_TRY(files_of(path));
   for (std::size_t i = files.size(); i > 1; --i) {
-    auto source = open_file(files[i - 1]);
+    auto source = open_and_check(files[i - 1]);
     if (source) return source;
     log.warning("skipped a checkpoint: {}", source.error().message);
   }
-  return open_file(files.front());
+  return open_and_check(files.front());
 }
 
 Result<std::vector<std::string>> names_in(const Source& source, const std::vector<std::string>& asked) {

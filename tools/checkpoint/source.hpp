@@ -24,9 +24,11 @@ struct Source {
   std::string said(const std::string& key) const;
 };
 
-/// The checkpoint, or of a directory the newest checkpoint that can be read: which ones it passed over is logged.
-/// kNotFound.
-Result<Source> open_source(const std::string& path, const Log& log);
+/// A checkpoint, of which only the headers are read.
+Result<Source> open_file(const std::string& path);
+/// The checkpoint, or of a directory the newest checkpoint that is whole, by its digests, too: which ones it passed
+/// over is logged. kNotFound; kDataLoss.
+Result<Source> open_whole(const std::string& path, const Log& log);
 
 /// The checkpoints that are meant by a path: itself, or those of a directory's training in the order in which they were
 /// written. kNotFound: a directory without any.

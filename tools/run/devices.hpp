@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// On which devices tfd-run's replicas are, and how many these are. Thread rule: free functions.
+// The devices that tfd-run's replicas are on, and the number of these. Thread rule: free functions.
 #include <optional>
 
 #include "run/asked.hpp"

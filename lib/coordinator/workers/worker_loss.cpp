@@ -9,9 +9,20 @@
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {
+namespace {
 
-void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& reason,
+/// A reason that is said beside the worker's name, without it: "connection reset" of "worker:0 is lost: connection
+/// reset".
+std::string without_name(const std::string& reason, const std::string& name) {
+  const std::string beginning = name + " is lost: ";
+  return reason.starts_with(beginning) ? reason.substr(beginning.size()) : reason;
+}
+
+}  // namespace
+
+void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& error,
                               bool died, bool is_unfit) {
+  const std::string reason = without_name(error, name_of(index));
   std::optional<WorkerPool::Lost> lost;
   Dispatcher::Loss loss;
   bool was_used = false;

@@ -71,7 +71,7 @@ class Taker {
   const program::Program& program_;
   const step::ReplicaCopies& copies_;
   std::vector<VariableState> states_;
-  tensor::SafetensorsFiles files_;
+  variable::CheckpointFiles files_;
 };
 
 /// Calls `put` with each variable's part of a pack.

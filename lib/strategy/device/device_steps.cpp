@@ -43,7 +43,7 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   const auto scale = std::ranges::find(states, program::kLossScaleVariable, &VariableState::name);
   if (scale != states.end()) {
     loss_scale_ = *scale;
-    tensor::SafetensorsFiles files;
+    variable::CheckpointFiles files;
     if (!loss_scale_->value.has_value())
       loss_scale_->value =
           TFD_TRY(program::make_initial_value(*program_.find_variable(program::kLossScaleVariable), files));

@@ -25,7 +25,7 @@ class LocalHost : public LocalVariables {
   Result<void> make(const program::Program& program, const step::MakeEngine& make_engine) {
     TFD_TRY(step::check_memory(step::need_of(program), "here"));
     store_.set_optimizer(TFD_TRY(step::make_rules(program, make_engine)));
-    tensor::SafetensorsFiles files;
+    variable::CheckpointFiles files;
     for (const program::VariableDef& variable : program.variables) {
       auto value = TFD_TRY(program::make_initial_value(variable, files));
       for (std::string& name : copies_.names_of(variable.name)) TFD_TRY(store_.create(std::move(name), value));

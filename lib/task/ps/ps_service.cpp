@@ -30,7 +30,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
                              fmt::format("on {}", placement.ps[static_cast<std::size_t>(position)].first)));
   variable::VariableStore store;
   store.set_optimizer(TFD_TRY(step::make_rules(program, make_engine)));
-  tensor::SafetensorsFiles files;
+  variable::CheckpointFiles files;
   for (const program::VariableDef& variable : program.variables) {
     const auto copies = placed_of(placement, variable.name);
     if (copies.empty()) continue;
@@ -66,7 +66,7 @@ int position_of(const Placement& placement, const std::string& name) {
 Result<variable::VariableStore> make_own_store(const program::Program& program, const step::ReplicaCopies& copies) {
   TFD_TRY(step::check_memory(step::need_of_worker(program), "on every worker"));
   variable::VariableStore store;
-  tensor::SafetensorsFiles files;
+  variable::CheckpointFiles files;
   for (const program::VariableDef& variable : program.variables) {
     if (!variable.per_worker) continue;
     auto value = TFD_TRY(program::make_initial_value(variable, files));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/variable/checkpoint_reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <numeric>
@@ -17,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using tensor::Tensor;
 using tensor::TensorSpec;
+
+constexpr std::size_t kMostOpen = 64;  // checkpoints, of the descriptors that a process has
 
 std::uint64_t bytes_of(const TensorSpec& spec) {
   return static_cast<std::uint64_t>(tensor::element_count(spec.shape)) * tensor::dtype_size(spec.dtype);
@@ -130,6 +133,28 @@ Result<Tensor> CheckpointReader::read(const std::string& name) const {
   return out;
 }
 
+Result<Tensor> CheckpointReader::read_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return fail(Code::kNotFound, "{} has no tensor '{}'", path_, printable(name));
+  const auto& stored = found->second;
+  if (stored.size() == 1) return parts_[stored.front().part].read_rows(stored.front().name, first, count);
+  TensorSpec spec = specs_.at(name);
+  const Sharding sharding = TFD_TRY(Sharding::make(spec.shape, static_cast<std::int64_t>(stored.size())), path_);
+  spec.shape.front() = count;
+  Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);
+  std::byte* to = out.mutable_data();
+  for (std::int64_t i = 0; i < sharding.count(); ++i) {
+    const std::int64_t begin = std::max(first, sharding.first_row(i));
+    const std::int64_t end = std::min(first + count, sharding.first_row(i + 1));
+    if (begin >= end) continue;
+    const Stored& one = stored[static_cast<std::size_t>(i)];
+    const Tensor part = TFD_TRY(parts_[one.part].read_rows(one.name, begin - sharding.first_row(i), end - begin));
+    if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
+    to += part.byte_size();
+  }
+  return out;
+}
+
 /// Reads the tensors of a part in the order of its file.
 template <class Take>
 Result<void> CheckpointReader::read_part(std::size_t part, const Take& take) const {
@@ -164,6 +189,28 @@ Result<std::vector<std::pair<std::string, Tensor>>> CheckpointReader::read_all()
 Result<void> CheckpointReader::check_digests() const {
   for (std::size_t i = 0; i < digests_.size(); ++i) TFD_TRY(read_part(i, [](const std::string&, const Tensor&) {}));
   return {};
+}
+
+Result<CheckpointFiles::Opened*> CheckpointFiles::find(const std::string& path) {
+  auto found = opened_.find(path);
+  if (found == opened_.end()) {
+    if (opened_.size() == kMostOpen) opened_.clear();
+    found = opened_
+                .emplace(path, CheckpointReader::open(path).map(
+                                   [](CheckpointReader reader) { return Opened{std::move(reader)}; }))
+                .first;
+  }
+  if (!found->second) return fail(Error(found->second.error()));
+  return &*found->second;
+}
+
+Result<const CheckpointReader*> CheckpointFiles::open(const std::string& path) { return &TFD_TRY(find(path))->reader; }
+
+Result<const CheckpointReader*> CheckpointFiles::open_whole(const std::string& path) {
+  Opened& opened = *TFD_TRY(find(path));
+  if (!opened.is_checked) TFD_TRY(opened.reader.check_digests());
+  opened.is_checked = true;
+  return &opened.reader;
 }
 
 }  // namespace tfd::variable

@@ -123,7 +123,12 @@ std::string stored_shard_name(std::string_view value, std::int64_t shard) {
 Result<PartsIndex> read_parts_index(const std::string& checkpoint) {
   const std::string path = path_in(checkpoint);
   const std::string text = TFD_TRY(load_file(path, kMostPartsBytes));
-  return TFD_TRY(parse(text), path);
+  PartsIndex index = TFD_TRY(parse(text), path);
+  const auto named = step_of_checkpoint(checkpoint);
+  const auto said = index.metadata.find("step");
+  if (named && said != index.metadata.end() && said->second != std::to_string(*named))
+    return fail(Code::kDataLoss, "{}: step: is {}, but the directory is of step {}", path, said->second, *named);
+  return index;
 }
 
 Result<std::map<std::string, std::string>> read_checkpoint_metadata(const std::string& path) {

@@ -143,7 +143,7 @@ TEST_CASE("program: whoever changes its values changes what a task gets") {
   CHECK(again->variables[0].trainable);
   CHECK(again->variables[5].aggregation == variable::Aggregation::kSum);
   CHECK(again->variables[5].colocate_with == "w");
-  tensor::SafetensorsFiles files;
+  variable::CheckpointFiles files;
   const auto value = make_initial_value(again->variables[5].init, again->variables[5].spec, files);
   CHECK(value->as<std::int64_t>()[0] == INT64_MIN);
   CHECK(again->endless_datasets == std::set<std::string>{"test"});

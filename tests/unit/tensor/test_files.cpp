@@ -214,25 +214,6 @@ TEST_CASE("safetensors: a file that is open gives one tensor after the other, or
   CHECK(file->read("w").error().code == Code::kDataLoss);
 }
 
-// A file that takes the place of another one is seen by who opens it then.
-TEST_CASE("safetensors: of several files each is opened once, and one that can't be read is an error each time") {
-  const test::TemporaryDirectory directory;
-  const std::string path = directory / "x.st";
-  SafetensorsFiles files;
-  CHECK(files.open(path).error().code == Code::kNotFound);
-  REQUIRE(save_safetensors(path, {{{"w", counting(DType::kF32, {2})}}, {}}));
-  CHECK(files.open(path).error().code == Code::kNotFound);
-  SafetensorsFiles again;
-  CHECK(again.open(path).value()->specs().contains("w"));
-  REQUIRE(save_safetensors(path, {{{"v", counting(DType::kF32, {2})}}, {}}));
-  CHECK(same_bytes(again.open(path).value()->read("w").value(), counting(DType::kF32, {2})));
-  for (int i = 0; i < 200; ++i) {  // more than are kept open
-    const std::string other = directory / fmt::format("{}.st", i);
-    REQUIRE(save_safetensors(other, {{{"w", counting(DType::kS8, {i + 1})}}, {}}));
-    CHECK(again.open(other).value()->specs().at("w").shape == Shape{i + 1});
-  }
-}
-
 TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") {
   const test::TemporaryDirectory directory;
   const std::string path = directory / "x.st";

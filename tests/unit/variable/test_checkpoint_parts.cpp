@@ -145,6 +145,54 @@ TEST_CASE("checkpoint in parts: is read as one file of the same state is") {
   CHECK(load_named_checkpoint(temporary / "final", nullptr)->step == 200);
 }
 
+TEST_CASE("checkpoint in parts: rows of a value are read from the shards that have them") {
+  const test::TemporaryDirectory temporary;
+  const auto reader = CheckpointReader::open(save_parts(temporary.path(), 200)).value();
+  const Tensor values = table(200);
+  for (std::int64_t first = 0; first <= 5; ++first)
+    for (std::int64_t count = 0; first + count <= 5; ++count)
+      CHECK(same_bytes(reader.read_rows("table", first, count).value(), values.slice_rows(first, count)));
+  CHECK(reader.read_rows("v", 0, 1).error().code == Code::kNotFound);
+}
+
+TEST_CASE("checkpoint files: who reads values learns of damage, each time; who looks at the specs doesn't read them") {
+  const test::TemporaryDirectory temporary;
+  const std::string path = save_parts(temporary.path(), 200);
+  {
+    std::fstream file(path + "/part-2-of-2.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-1, std::ios::end);
+    file.put('x');
+  }
+  CheckpointFiles files;
+  CHECK(files.open(path).value()->specs().at("table").shape == tensor::Shape{5, 2});
+  CHECK(files.open_whole(path).error().code == Code::kDataLoss);
+  CHECK(files.open_whole(path).error().code == Code::kDataLoss);
+  const std::string whole = save_parts(temporary / "whole", 200);
+  CHECK(same_bytes(files.open_whole(whole).value()->read("table").value(), table(200)));
+}
+
+// A file that takes the place of another one is seen by who opens it then.
+TEST_CASE("checkpoint files: each is opened once, and one that can't be read is an error each time") {
+  const test::TemporaryDirectory temporary;
+  const std::string path = temporary / "x.st";
+  const auto save = [](const std::string& to, const std::string& name, Tensor value) {
+    REQUIRE(tensor::save_safetensors(to, {{{name, std::move(value)}}, {}}));
+  };
+  CheckpointFiles files;
+  CHECK(files.open(path).error().code == Code::kNotFound);
+  save(path, "w", table(1));
+  CHECK(files.open(path).error().code == Code::kNotFound);
+  CheckpointFiles again;
+  CHECK(again.open(path).value()->specs().contains("w"));
+  save(path, "v", table(2));
+  CHECK(same_bytes(again.open(path).value()->read("w").value(), table(1)));
+  for (int i = 0; i < 200; ++i) {  // more than are kept open
+    const std::string other = temporary / fmt::format("{}.st", i);
+    save(other, "w", Tensor::zeros(DType::kS8, {i + 1}));
+    CHECK(again.open(other).value()->specs().at("w").shape == tensor::Shape{i + 1});
+  }
+}
+
 TEST_CASE("checkpoint in parts: a damaged newest one is passed over, and said") {
   const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> damages{
       {"is missing", [](const std::string& part) { fs::remove(part); }},
@@ -213,6 +261,7 @@ TEST_CASE("checkpoint in parts: an index that can't be right is refused before a
       [](json& index) { index["metadata"]["data"] = 3; },
       [](json& index) { index.erase("run"); },
       [](json& index) { index["step"] = -3; },
+      [](json& index) { index["step"] = 2; },
       [](json& index) { index = json::array(); }};
   for (std::size_t i = 0; i < changes.size(); ++i) {
     CAPTURE(i);

@@ -29,7 +29,7 @@ Initializer parsed(const std::string& text, const TensorSpec& spec) {
 
 Tensor value_of(const std::string& text, const TensorSpec& spec) {
   const Initializer init = parsed(text, spec);
-  tensor::SafetensorsFiles files;
+  CheckpointFiles files;
   auto made = make_initial_value(init, spec, files);
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   CHECK(made->spec() == spec);
@@ -246,7 +246,7 @@ TEST_CASE("initializer: identity has its gain on the diagonal, of any matrix") {
 
 TEST_CASE("initializer: a shard's rows are those of the whole") {
   const TensorSpec spec{DType::kF32, {11, 3}};
-  tensor::SafetensorsFiles files;
+  CheckpointFiles files;
   for (const char* text :
        {R"({"uniform": {"seed": 3}})", R"({"normal": {"seed": 3}})", R"({"truncated_normal": {"seed": 3}})",
         R"({"glorot_uniform": {"seed": 3}})", R"({"he_normal": {"seed": 3}})", R"({"orthogonal": {"seed": 3}})",
@@ -273,7 +273,7 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   const Tensor value = value_of(R"({"normal": {"seed": 2}})", spec);
   REQUIRE(tensor::save_npy((directory / "w.npy").string(), value));
   REQUIRE(tensor::save_safetensors((directory / "all.safetensors").string(), {{{"enc/w", value}}, {}}));
-  tensor::SafetensorsFiles files;
+  CheckpointFiles files;
   const auto text = [&](const char* init, const TensorSpec& s) {
     return parse_initializer(nlohmann::ordered_json::parse(init), s, directory.string(), &files);
   };
@@ -292,7 +292,7 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
   const auto before = text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})", spec);
   REQUIRE(tensor::save_safetensors((directory / "all.safetensors").string(), {{{"other", value}}, {}}));
   CHECK(same_bytes(make_initial_value(*before, spec, files).value(), value));
-  tensor::SafetensorsFiles later;
+  CheckpointFiles later;
   CHECK(make_initial_value(*before, spec, later).error().message ==
         (directory / "all.safetensors").string() + " has no 'enc/w'");
   CHECK(text(R"({"npy": {"path": "v.npy"}})", spec).error().code == Code::kNotFound);

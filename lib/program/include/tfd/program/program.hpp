@@ -301,7 +301,7 @@ Result<std::shared_ptr<const variable::Optimizer>> compile_rules(const Program& 
 /// Input of variable::place_variables().
 std::vector<variable::VariableToPlace> variables_to_place(const Program& program);
 /// Calls variable::make_initial_value(); errors begin with "variables.NAME".
-Result<tensor::Tensor> make_initial_value(const VariableDef& variable, tensor::SafetensorsFiles& files,
+Result<tensor::Tensor> make_initial_value(const VariableDef& variable, variable::CheckpointFiles& files,
                                           std::optional<variable::RowRange> rows = std::nullopt);
 
 /// Reads a file that the program names: from disk on the coordinator, from the message on a task.

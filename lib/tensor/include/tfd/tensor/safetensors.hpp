@@ -3,7 +3,7 @@
 //
 // The safetensors format: u64 header size, JSON header, bytes. Source:
 // https://github.com/huggingface/safetensors#format. C64 is read as its real and imaginary parts: F32 with a last
-// dimension of 2. Thread rule: free functions; a SafetensorsReader is immutable, a SafetensorsFiles one thread's.
+// dimension of 2. Thread rule: free functions; a SafetensorsReader is immutable.
 #include <map>
 #include <string>
 #include <utility>
@@ -54,16 +54,6 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
   std::map<std::string, TensorSpec> specs_;
   std::map<std::string, std::uint64_t> offsets_;  // within the file
-};
-
-/// A cache of open files and their parsed headers, for reading one tensor after the other.
-class SafetensorsFiles {
- public:
-  /// Borrowed until the next call. Errors as load_safetensors(), the same one each time.
-  Result<const SafetensorsReader*> open(const std::string& path);
-
- private:
-  std::map<std::string, Result<SafetensorsReader>> files_;
 };
 
 /// Reads the specs of a file's tensors from a stream, such as a compressed file. Errors as load_safetensors().

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An open checkpoint, in one file or in parts: the values in it, each read on demand. Any safetensors file is one, too.
-// Thread rule: immutable.
+// Thread rule: a CheckpointReader is immutable, a CheckpointFiles one thread's.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,6 +29,8 @@ class CheckpointReader {
   std::uint64_t bytes() const;
   /// A value, in a buffer of its own. kNotFound; kDataLoss: a file has become shorter.
   Result<tensor::Tensor> read(const std::string& name) const;
+  /// Its rows [first, first + count) of dimension 0; the caller has checked that they exist. Errors as read().
+  Result<tensor::Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
   /// All values, in the order of the files. kDataLoss: a part's digest is another one than the index says.
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> read_all() const;
   /// Reads everything once, and compares the digests, as read_all().
@@ -58,6 +60,23 @@ class CheckpointReader {
   std::map<std::string, std::vector<Stored>> values_;  // the shards of each, or itself
   std::map<std::string, Shard> shards_;                // by their names in the parts
   std::vector<std::pair<std::string, std::int64_t>> counters_;
+};
+
+/// A cache of open checkpoints, and of other safetensors files, for reading one value after the other.
+class CheckpointFiles {
+ public:
+  /// What is in it. Borrowed until the next call. Errors as CheckpointReader::open(), the same one each time.
+  Result<const CheckpointReader*> open(const std::string& path);
+  /// The same for who reads its values: the digests are compared the first time, as check_digests() does.
+  Result<const CheckpointReader*> open_whole(const std::string& path);
+
+ private:
+  struct Opened {
+    CheckpointReader reader;
+    bool is_checked = false;
+  };
+  Result<Opened*> find(const std::string& path);
+  std::map<std::string, Result<Opened>> opened_;
 };
 
 }  // namespace tfd::variable

@@ -10,8 +10,8 @@
 #include <variant>
 
 #include "tfd/base/error.hpp"
-#include "tfd/tensor/safetensors.hpp"
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/variable/checkpoint_reader.hpp"
 
 namespace tfd::variable {
 
@@ -53,13 +53,12 @@ using Initializer = std::variant<ConstantInit, ValueInit, RandomInit, Orthogonal
 /// program; null: no file is looked at.
 /// Source: keras/src/initializers/random_initializers.py, 3.x.
 Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
-                                      const std::string& directory = {}, tensor::SafetensorsFiles* files = nullptr);
+                                      const std::string& directory = {}, CheckpointFiles* files = nullptr);
 /// What parse_initializer() makes the same values of, for the same spec.
 nlohmann::ordered_json to_json(const Initializer& init);
 
 /// Whether the file has `key` with that spec. kNotFound names the nearest key; kInvalidArgument both specs.
-Result<void> check_stored(const tensor::SafetensorsReader& file, const std::string& key,
-                          const tensor::TensorSpec& spec);
+Result<void> check_stored(const CheckpointReader& file, const std::string& key, const tensor::TensorSpec& spec);
 
 /// Some of the rows: a shard of a partitioned variable, equal to those rows of the whole.
 struct RowRange {
@@ -70,6 +69,6 @@ struct RowRange {
 /// variables whose values are being made. kNotFound, kInvalidArgument, kDataLoss: its file. Source: Salmon et al.,
 /// SC'11 (Philox).
 Result<tensor::Tensor> make_initial_value(const Initializer& init, const tensor::TensorSpec& spec,
-                                          tensor::SafetensorsFiles& files, std::optional<RowRange> rows = std::nullopt);
+                                          CheckpointFiles& files, std::optional<RowRange> rows = std::nullopt);
 
 }  // namespace tfd::variable
