@@ -107,10 +107,8 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   until_talk launched 'parameter server ps:1 is gone: .*; starting all again in 1s (failure 1, at most 3)'
   until_talk launched 'tfd-run: resuming from ck/step-'
   run_ends "$RUN" 0
-  local saved n0 n1
-  read -r saved n0 n1 <<<"$(counted ck)"
-  [ "$saved" -ge 40000 ]
-  [ "$n0 $n1" = "$saved $saved" ]
+  [ "$(counted ck | cut -d ' ' -f 1)" -ge 40000 ]
+  saved_within 1  # the checkpoint that it began with may have been made in the middle of the other worker's update
 }
 
 @test "fault: a parameter server that is frozen for a moment costs nothing, one that stays frozen is named" {
