@@ -122,15 +122,7 @@ Result<Tensor> CheckpointReader::read(const std::string& name) const {
   if (found == values_.end()) return fail(Code::kNotFound, "{} has no tensor '{}'", path_, printable(name));
   const auto& stored = found->second;
   if (stored.size() == 1) return parts_[stored.front().part].read(stored.front().name);
-  const TensorSpec& spec = specs_.at(name);
-  Tensor out = Tensor::uninitialized(spec.dtype, spec.shape);
-  std::byte* to = out.mutable_data();
-  for (const Stored& one : stored) {
-    const Tensor part = TFD_TRY(parts_[one.part].read(one.name));
-    if (part.byte_size() > 0) std::memcpy(to, part.data(), part.byte_size());
-    to += part.byte_size();
-  }
-  return out;
+  return read_rows(name, 0, specs_.at(name).shape.front());
 }
 
 Result<Tensor> CheckpointReader::read_rows(const std::string& name, std::int64_t first, std::int64_t count) const {
