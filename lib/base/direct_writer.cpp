@@ -18,22 +18,30 @@ constexpr std::size_t kKept = std::size_t{1} << 20;  // bytes of a call
 
 }  // namespace
 
-int DirectWriter::write(std::span<const std::byte> bytes) {
-  if (!kept_ && !is_refused_) {
+std::span<std::byte> DirectWriter::space() {
+  if (!kept_ && !has_no_memory_) {
     kept_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kKept)));
-    is_refused_ = kept_ == nullptr;
+    has_no_memory_ = kept_ == nullptr;
   }
-  if (is_refused_) return write_out(bytes);
+  return kept_ ? std::span(kept_.get(), kKept).subspan(filled_) : std::span<std::byte>();
+}
+
+int DirectWriter::put(std::size_t size) {
+  filled_ += size;
+  if (filled_ < kKept) return 0;
+  filled_ = 0;
+  if (!is_direct_ && !is_refused_) is_refused_ = !set_direct(true);
+  return write_out({kept_.get(), kKept});
+}
+
+int DirectWriter::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const std::size_t size = std::min(bytes.size(), kKept - filled_);
-    std::memcpy(kept_.get() + filled_, bytes.data(), size);
+    const std::span<std::byte> into = space();
+    if (into.empty() || (is_refused_ && filled_ == 0)) return write_out(bytes);
+    const std::size_t size = std::min(bytes.size(), into.size());
+    std::memcpy(into.data(), bytes.data(), size);
+    if (const int saved_errno = put(size)) return saved_errno;
     bytes = bytes.subspan(size);
-    filled_ += size;
-    if (filled_ < kKept) return 0;
-    filled_ = 0;
-    if (!is_direct_) is_refused_ = !set_direct(true);
-    if (const int saved_errno = write_out({kept_.get(), kKept})) return saved_errno;
-    if (is_refused_) return write_out(bytes);
   }
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tfd/base/doubled.hpp"
 #include "tfd/base/thread_annotations.hpp"
 
 namespace tfd {
@@ -60,9 +61,10 @@ class StallWatch {
       std::vector<std::pair<std::string, Duration>> late;
       const auto now = Clock::now();
       for (auto& [guard, one] : waiting_) {
-        if (now - one.since < one.next) continue;
-        late.emplace_back(one.what, now - one.since);
-        one.next *= 2;
+        const Duration waited = now - one.since;
+        if (waited < one.next) continue;
+        late.emplace_back(one.what, waited);
+        one.next = doubled_beyond(one.next, waited);
       }
       lock.unlock();
       for (const auto& [what, waited] : late) report_(what, waited);

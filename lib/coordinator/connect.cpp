@@ -8,6 +8,7 @@
 #include "coordinator.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/descriptors.hpp"
+#include "tfd/base/doubled.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/task/message_limits.hpp"
 
@@ -183,14 +184,15 @@ template <class Ready>
 void Coordinator::wait_for_others(Deadline deadline, const Ready& ready) {
   const auto begun = Clock::now();
   MutexLock lock(mutex_);
-  Clock::duration quiet = kQuiet;
+  Duration quiet = kQuiet;
   while (!ready() && !deadline.expired()) {
     const bool had_some = workers_.any_unusable();
     Deadline look = Deadline::at(begun + quiet).earlier_of(deadline);
     if (had_some) look = look.earlier_of(Deadline::after(kLookAgain));
     lock.wait(changed_, look, [&]() TFD_REQUIRES(mutex_) { return ready() || workers_.any_unusable() != had_some; });
-    if (ready() || Clock::now() - begun < quiet) continue;
-    quiet *= 2;
+    const Duration waited = Clock::now() - begun;
+    if (ready() || waited < quiet) continue;
+    quiet = doubled_beyond(quiet, waited);
     const std::string waiting = describe();
     lock.unlock();
     options_.log.warning("{}", whom_it_waits_for(waiting));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -65,7 +66,7 @@ std::optional<std::chrono::seconds> StallReport::look(bool is_waiting, Clock::ti
     return std::nullopt;
   }
   if (now - since_ < limit_) return std::nullopt;
-  limit_ *= 2;
+  limit_ = doubled_beyond(limit_, now - since_);
   return std::chrono::duration_cast<std::chrono::seconds>(now - since_);
 }
 

@@ -230,10 +230,12 @@ Result<bool> CheckpointManager::finish_saving() {
   if (is_lost || (!path && path.error().code == Code::kAborted)) return fail(std::move(path).error());
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
+    has_failed_ = true;
     return false;
   }
   step_ = path_step_ = step;
   path_ = std::move(*path);
+  has_failed_ = false;
   return true;
 }
 
@@ -252,7 +254,8 @@ void CheckpointManager::mark_end(const std::string& reason, std::int64_t step,
 }
 
 std::string CheckpointManager::describe() const {
-  if (path_.empty() && are_saved()) {  // one may be whole, but not in the index, where the disk became full
+  // One may be whole, but not in the index, where the disk became full.
+  if ((path_.empty() || has_failed_) && are_saved()) {
     std::vector<std::string> skipped;
     const auto found = variable::load_latest_checkpoint(train_.checkpoint->directory, &skipped);
     if (found && *found) return continuation_from(train_, options_, (*found)->path, (*found)->step);

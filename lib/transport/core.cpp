@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tfd/base/counted.hpp"
+#include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 
@@ -271,7 +272,7 @@ void Core::post_at(Clock::time_point when, std::function<void()> action) {
 Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) {
   assert(!on_io_thread());
   const Clock::time_point since = Clock::now();
-  Clock::duration quiet = kQuietWait;  // then what it waits for is logged, again after twice as long, and so on
+  Duration quiet = kQuietWait;  // then what it waits for is logged, again after twice as long, and so on
   const std::stop_callback wake(stop, [this] {
     const MutexLock lock(cards_mutex_);
     cards_changed_.notify_all();
@@ -291,8 +292,8 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, con
     if (all_up) return {};
     if (deadline.expired()) return fail(late(peers, since));
     if (stop.stop_requested()) return fail(Error{Code::kCancelled, late(peers, since).message, {}});
-    if (Clock::now() - since >= quiet) {
-      quiet *= 2;
+    if (const Duration waited = Clock::now() - since; waited >= quiet) {
+      quiet = doubled_beyond(quiet, waited);
       const std::string whom = late(peers, since).message;
       lock.unlock();
       options_.log.warning("still connecting: {}", whom);

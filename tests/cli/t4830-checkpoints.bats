@@ -98,6 +98,31 @@ both_refuse() { # CODE PATTERN
   grep -q 'the last checkpoint could not be written; the same command continues from disk/ck/step-' talk
 }
 
+# With some number of pages free a checkpoint can be written, but not the index after it.
+@test "checkpoints: where the disk becomes full, what a training says that it continues from is what it continues from" {
+  small_disk 256k
+  counting_program '{"function": "count", "steps": 20, "checkpoint": {"dir": "disk/ck"}}'
+  jq '.variables.ballast = {"shape": [2048], "init": {"zeros": {}}}' program.json >with-ballast.json
+  mv with-ballast.json program.json
+  local free code ended=""
+  for free in 0 1 2 3 4 5; do
+    rm -rf disk/ck disk/all
+    tfd-run program.json --cluster none --set train.steps=10 >/dev/null 2>&1
+    head -c "$(($(df --output=avail -B1 disk | tail -n 1) - free * 4096))" /dev/zero >disk/all
+    code=0
+    timeout 60 tfd-run program.json --cluster none >lines 2>talk || code=$?
+    rm disk/all
+    [ "$code" = 0 ] || [ "$code" = 71 ]
+    ended+="$code "
+    [ "$code" = 71 ] || continue
+    sed -n 's/.*the same command continues from .* (step \(.*\))$/\1/p' talk >stated
+    timeout 60 tfd-run program.json --cluster none >lines
+    jq -n 'first(inputs | .step // empty)' lines >taken
+    ended+="$(cat stated)=$(cat taken) "
+  done
+  [[ $ended == "71 =10 71 10=10 71 20=20 0 "* ]] # none is stated where the disk is full from the beginning
+}
+
 # Three batches, one a step.
 three_steps() { # TRAIN, JSON
   counting_program "$1"

@@ -70,6 +70,17 @@ class NewFile {
     bytes_ += bytes.size();
     return {};
   }
+  /// Where what is written next may be put, and writing so much of it.
+  Result<std::span<std::byte>> space() {
+    const std::span<std::byte> out = writer_.space();
+    if (out.empty()) return fail(Code::kResourceExhausted, "cannot write {}: no memory", path_);
+    return out;
+  }
+  Result<void> put(std::size_t size) {
+    if (const int saved_errno = writer_.put(size)) return fail_errno(saved_errno, "cannot write " + path_);
+    bytes_ += size;
+    return {};
+  }
   /// Its size, once it is on disk.
   Result<std::uint64_t> finish() {
     int saved_errno = writer_.finish();
@@ -140,12 +151,13 @@ class PartFile {
       while (offset_ < value.byte_size()) {
         if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
         if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
-        const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk});
-        const auto chunk = tensor::read_snapshot(value, offset_, std::span(chunk_).first(size));
+        const std::span<std::byte> space = TFD_TRY(file_.space());
+        const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk, space.size()});
+        const auto chunk = tensor::read_snapshot(value, offset_, space.first(size));
         digest_ = tensor::digest(chunk, digest_);
-        TFD_TRY(file_.write(chunk));
-        offset_ += chunk.size();
-        left -= chunk.size();
+        TFD_TRY(chunk.data() == space.data() ? file_.put(size) : file_.write(chunk));
+        offset_ += size;
+        left -= size;
       }
     }
     return {};
@@ -166,7 +178,6 @@ class PartFile {
 
   NewFile file_;
   variable::NamedValues values_;
-  std::vector<std::byte> chunk_ = std::vector<std::byte>(kChunk);
   std::size_t at_ = 0;        // those before it are written
   std::size_t offset_ = 0;    // and so many bytes of this one
   std::size_t released_ = 0;  // those before it are gone

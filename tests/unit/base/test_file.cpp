@@ -64,8 +64,13 @@ TEST_CASE("file: a large one is written past the page cache, whatever its size, 
         REQUIRE(file >= 0);
         DirectWriter writer(file);
         const auto bytes = std::as_bytes(std::span(content)).first(size);
-        for (std::size_t at = 0; at < size; at += piece)
-          REQUIRE(writer.write(bytes.subspan(at, std::min(piece, size - at))) == 0);
+        bool puts = false;  // every other piece is put where it lies until it is written
+        for (std::size_t at = 0, count = 0; at < size; at += count, puts = !puts) {
+          const auto space = writer.space();
+          count = std::min({piece, size - at, puts ? space.size() : piece});
+          if (puts) std::ranges::copy(bytes.subspan(at, count), space.begin());
+          REQUIRE((puts ? writer.put(count) : writer.write(bytes.subspan(at, count))) == 0);
+        }
         REQUIRE(writer.finish() == 0);
         ::close(file);
         CHECK(load_file(path).value() == content.substr(0, size));

@@ -25,6 +25,15 @@ TEST_CASE("stall report: comes after the limit, then after twice as long each ti
   CHECK(report.look(true, kStart + 40s) == 40s);
 }
 
+TEST_CASE("stall report: comes once after a time in which nobody looked") {
+  StallReport report(10s);
+  CHECK_FALSE(report.look(true, kStart));
+  CHECK(report.look(true, kStart + 100s) == 100s);
+  CHECK_FALSE(report.look(true, kStart + 101s));
+  CHECK_FALSE(report.look(true, kStart + 159s));
+  CHECK(report.look(true, kStart + 160s) == 160s);
+}
+
 TEST_CASE("stall report: begins anew with an answer, when there is nothing to wait for, and with an evaluation") {
   StallReport report(10s);
   CHECK_FALSE(report.look(true, kStart));

@@ -18,6 +18,10 @@ class DirectWriter {
 
   /// Writes bytes, or keeps them until there are more. 0, or an errno.
   int write(std::span<const std::byte> bytes);
+  /// Where the next bytes may be put, which saves a copy; empty: there was no memory.
+  std::span<std::byte> space();
+  /// Writes the first bytes of space(), like write().
+  int put(std::size_t size);
   /// Writes what was kept, and syncs the file. 0, or an errno.
   int finish();
 
@@ -31,7 +35,8 @@ class DirectWriter {
 
   int fd_;
   bool is_direct_ = false;
-  bool is_refused_ = false;                // the file system has no O_DIRECT, or there was no memory
+  bool is_refused_ = false;  // the file system has no O_DIRECT
+  bool has_no_memory_ = false;
   std::unique_ptr<std::byte, Free> kept_;  // aligned bytes
   std::size_t filled_ = 0;                 // how many of them
 };

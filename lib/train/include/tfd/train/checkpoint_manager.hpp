@@ -101,6 +101,7 @@ class CheckpointManager {
   std::int64_t step_ = -1;
   std::int64_t path_step_ = -1;
   std::string path_;
+  bool has_failed_ = false;                    // to write the last one
   Clock::time_point saved_at_ = Clock::now();  // began to be
   std::optional<std::int64_t> saving_step_;
   std::future<Result<std::string>> written_;  // the path
