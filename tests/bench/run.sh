@@ -6,6 +6,7 @@
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
 # A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]
 # A checkpoint during a training: run.sh BUILD checkpoint [--mib 1024] [--shards 64] [--rounds 3]
+# A training on parameter servers against one JAX loop: run.sh BUILD training [--jobs worker=3,ps=2] [--rounds 5] [--seconds 5]
 # Datasets: run.sh BUILD data [--mib 128] [--rounds 3] [--formats csv,tfrecord,npy] [--json FILE]
 # And what a fresh build costs: run.sh BUILD build
 set -euo pipefail
@@ -165,11 +166,20 @@ bench_checkpoint() {
   python3 "$source/tests/bench/checkpoint.py" "$build/tools" "$work/checkpoint" "$@"
 }
 
+# Not one of all: 2 minutes.
+bench_training() {
+  local jax
+  ninja -C "$build" --quiet tools/tfd-serve tools/tfd-coordinate
+  jax=$(framework_python TFD_JAX_PYTHON)
+  [ "$jax" != - ] || jax=$(jax_python) || { echo "no JAX here: nothing to compare with" >&2; return 1; }
+  python3 "$source/tests/bench/training.py" "$build/tools" "$jax" "$work/training" "$@"
+}
+
 bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 
 case $what in
   all) bench_coordinate; bench_push_pull; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
   push-pull) bench_push_pull ;;
-  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | checkpoint | build) "bench_$what" "${@:3}" ;;
+  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | checkpoint | training | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac
