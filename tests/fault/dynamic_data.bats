@@ -23,12 +23,12 @@ goes_on_after() { # SIGNAL EPOCHS
 
 @test "fault: of data that are handed out each element is seen once in an epoch, whichever workers are killed in it" {
   serve --jobs worker=3,ps=1
-  seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 20, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
+  seeing_program '{"shuffle": {"buffer": 300, "seed": 5}}, {"options": {"distribute": "dynamic"}}' '{"function": "see", "epochs": 60, "log_every": 100, "checkpoint": {"dir": "ck", "every": 100000}}'
   coordinate program.json --cluster spec.json
   workers_are_killed_at 300 1201 2501
-  event '.event == "end" and .reason == "done" and .step == 20000'
+  event '.event == "end" and .reason == "done" and .step == 60000'
   coordinator_ends 0
-  [ "$(seen_in ck/step-00020000.safetensors)" = 20 ]
+  [ "$(seen_in ck/step-00060000.safetensors)" = 60 ]
 }
 
 @test "fault: a training that continues goes on with the elements that nobody has seen" { goes_on_after TERM 20; }
