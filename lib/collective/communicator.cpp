@@ -8,8 +8,8 @@
 
 #include "meeting.hpp"
 #include "mpi/mpi_plugin.hpp"
+#include "shared_stream.hpp"
 #include "sockets.hpp"
-#include "stream.hpp"
 #include "stream_communicator.hpp"
 #include "sum_parts.hpp"
 #include "tfd/base/file.hpp"
@@ -39,9 +39,10 @@ Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted) {
   for (std::size_t rank = 0; rank < met.size(); ++rank) {
     const auto& [of_asker, of_answerer] = met[rank].keys;
     if (!met[rank].socket) continue;
-    out[rank] = !is_encrypted     ? make_plain_stream(std::move(met[rank].socket))
-                : met[rank].asked ? TFD_TRY(make_sealed_stream(std::move(met[rank].socket), of_asker, of_answerer))
-                                  : TFD_TRY(make_sealed_stream(std::move(met[rank].socket), of_answerer, of_asker));
+    out[rank] = !is_encrypted ? process::make_plain_stream(std::move(met[rank].socket))
+                : met[rank].asked
+                    ? TFD_TRY(process::make_sealed_stream(std::move(met[rank].socket), of_asker, of_answerer))
+                    : TFD_TRY(process::make_sealed_stream(std::move(met[rank].socket), of_answerer, of_asker));
   }
   return out;
 }

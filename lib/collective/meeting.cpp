@@ -12,6 +12,7 @@
 #include "handshake.hpp"
 #include "sockets.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/process/tcp_socket.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -133,7 +134,7 @@ class Meeting {
       if (!call.attempt->stands) {
         pollfd look{call.attempt->socket.get(), POLLOUT, 0};
         if (::poll(&look, 1, 0) == 1) {
-          const int error = connection_error(call.attempt->socket.get());
+          const int error = process::connection_error(call.attempt->socket.get());
           if (error != 0) {
             put_off(call, error_text(error));
             continue;
@@ -159,7 +160,7 @@ class Meeting {
 
   void move_visitors() {
     while (listener_ != nullptr) {
-      process::Fd socket = accept_one(listener_->fd());
+      process::Fd socket = process::accept_connection(listener_->fd());
       if (!socket) break;
       visitors_.push_back({std::move(socket), Handshake::answer(members_), Clock::now() + kPatience, true, {}});
       if (visitors_.size() > kMostStrangers + members_.all.size()) visitors_.pop_front();

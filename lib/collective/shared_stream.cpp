@@ -2,10 +2,11 @@
 //
 // A stream through rings in memory that two processes share: bytes are copied out before anybody looks at them. Who
 // sleeps is woken by a byte on the socket: so that a process that ends wakes its peers, too, without a clock.
+#include "shared_stream.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "stream.hpp"
 #include "tfd/process/local_socket.hpp"
 #include "tfd/process/shared_rings.hpp"
 

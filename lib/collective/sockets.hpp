@@ -27,9 +27,5 @@ Result<std::unique_ptr<SocketListener>> listen_on_host();
 /// Starts to connect to "unix:NAME", "10.0.0.3:41231" or "[::1]:41231": it stands when the socket can be written to.
 /// kInvalidArgument: not such an address.
 Result<process::Fd> start_connecting(const std::string& address);
-/// The error of a connection that was started; 0: it stands.
-int connection_error(int socket);
-/// The next connection that waits; none: there is none now.
-process::Fd accept_one(int listener);
 
 }  // namespace tfd::collective

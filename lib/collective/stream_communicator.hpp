@@ -12,7 +12,7 @@
 #include "frame.hpp"
 #include "mpi/mpi_plugin.hpp"
 #include "operation.hpp"
-#include "stream.hpp"
+#include "shared_stream.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/collective/communicator.hpp"
 #include "tfd/process/fd.hpp"

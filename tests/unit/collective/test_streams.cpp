@@ -8,7 +8,7 @@
 
 #include "bytes.hpp"
 #include "group.hpp"
-#include "stream.hpp"
+#include "shared_stream.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -41,8 +41,8 @@ TEST_CASE("streams: a sealed one shows nothing, and takes no record that was cha
   const Key key{std::byte{1}}, back{std::byte{2}};
   auto [near, wire] = socket_pair();
   auto [inlet, far] = socket_pair();
-  const auto sender = make_sealed_stream(std::move(near), key, back).value();
-  const auto receiver = make_sealed_stream(std::move(far), back, key).value();
+  const auto sender = process::make_sealed_stream(std::move(near), key, back).value();
+  const auto receiver = process::make_sealed_stream(std::move(far), back, key).value();
   const std::string text = "a secret that is sent twice";
   const auto record = [&] {
     CHECK(sender->send(as_bytes(text.substr(0, 3)), as_bytes(text.substr(3))).value() == text.size());
@@ -73,8 +73,8 @@ TEST_CASE("streams: a sealed one shows nothing, and takes no record that was cha
 TEST_CASE("streams: a sealed one brings heads and bodies of any size in order, into room of any size") {
   const Key key{std::byte{1}}, back{std::byte{2}};
   auto [near, far] = socket_pair();
-  const auto sender = make_sealed_stream(std::move(near), key, back).value();
-  const auto receiver = make_sealed_stream(std::move(far), back, key).value();
+  const auto sender = process::make_sealed_stream(std::move(near), key, back).value();
+  const auto receiver = process::make_sealed_stream(std::move(far), back, key).value();
   std::string sent, got;
   // Head, body: in one record, in two, in more than are encrypted at a time, and with a head that is.
   for (const auto& [head_size, body_size] : std::initializer_list<std::pair<std::size_t, std::size_t>>{

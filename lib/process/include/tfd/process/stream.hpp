@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes to and from one peer, in order, without waiting: over a socket, or through memory that both share. Thread rule:
-// lives on one thread.
+// Bytes to and from one peer, in order, without waiting: over a socket, plain or encrypted, or some other way. Thread
+// rule: lives on one thread.
 #include <poll.h>
 
 #include <array>
@@ -14,7 +14,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/process/fd.hpp"
 
-namespace tfd::collective {
+namespace tfd::process {
 
 class Stream {
  public:
@@ -38,18 +38,15 @@ class Stream {
 };
 
 /// A stream over a connected socket, which it makes non-blocking. Reads ahead a little.
-std::unique_ptr<Stream> make_plain_stream(process::Fd socket);
+std::unique_ptr<Stream> make_plain_stream(Fd socket);
 
 /// The same with everything encrypted: AES-256-GCM in records of at most 32 KiB, whose nonce is their number. A record
 /// that fits is decrypted where it goes: after an error of receive() what lies there is nothing. kUnimplemented:
 /// libcrypto can't be loaded.
-Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
+Result<std::unique_ptr<Stream>> make_sealed_stream(Fd socket, const std::array<std::byte, 32>& key_to_send,
                                                    const std::array<std::byte, 32>& key_to_receive);
 
-/// A stream through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves:
-/// one makes the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells
-/// when it ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
-Result<std::unique_ptr<Stream>> make_shared_stream(process::Fd socket);
-Result<std::unique_ptr<Stream>> take_shared_stream(process::Fd socket, Deadline deadline);
+/// Whether that can be made here.
+bool can_seal();
 
-}  // namespace tfd::collective
+}  // namespace tfd::process

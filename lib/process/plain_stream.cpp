@@ -7,16 +7,16 @@
 #include <cerrno>
 #include <cstring>
 
-#include "stream.hpp"
+#include "tfd/process/stream.hpp"
 
-namespace tfd::collective {
+namespace tfd::process {
 namespace {
 
 constexpr std::size_t kAhead = 8 << 10;  // so that a small collective comes with one system call
 
 class PlainStream : public Stream {
  public:
-  explicit PlainStream(process::Fd socket) : socket_(std::move(socket)) {}
+  explicit PlainStream(Fd socket) : socket_(std::move(socket)) {}
 
   Result<std::size_t> send(std::span<const std::byte> first, std::span<const std::byte> second) override {
     std::array<iovec, 2> pieces{
@@ -57,15 +57,13 @@ class PlainStream : public Stream {
     return size;
   }
 
-  process::Fd socket_;
+  Fd socket_;
   std::array<std::byte, kAhead> ahead_;
   std::size_t at_ = 0, end_ = 0;  // of what was read ahead
 };
 
 }  // namespace
 
-std::unique_ptr<Stream> make_plain_stream(process::Fd socket) {
-  return std::make_unique<PlainStream>(std::move(socket));
-}
+std::unique_ptr<Stream> make_plain_stream(Fd socket) { return std::make_unique<PlainStream>(std::move(socket)); }
 
-}  // namespace tfd::collective
+}  // namespace tfd::process

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <vector>
 
-#include "stream.hpp"
 #include "tfd/base/crypto_library.hpp"
+#include "tfd/process/stream.hpp"
 
-namespace tfd::collective {
+namespace tfd::process {
 namespace {
 
 constexpr std::size_t kSizeBytes = 4, kTagBytes = 16;
-// The text of a record: as much as a tile of a sum (sum_parts.hpp), so that it is decrypted where it is added up. Head
+// The text of a record: as much as a tile of a sum of collectives, so that it is decrypted where it is added up. Head
 // and body of little go in one.
 constexpr std::size_t kRecordBytes = 32 << 10, kJoinedBytes = 8 << 10;
 // What is encrypted, and what is taken from the socket, at a time: records, and a head before them; little enough to
@@ -37,7 +37,7 @@ struct Cipher {
 Result<Cipher> load_cipher() {
   Cipher out;
   TFD_TRY(load_crypto_symbols(
-      "which encrypts collectives", CryptoSymbol{"EVP_CIPHER_CTX_new", out.new_context},
+      "which encrypts connections", CryptoSymbol{"EVP_CIPHER_CTX_new", out.new_context},
       CryptoSymbol{"EVP_CIPHER_CTX_free", out.free_context}, CryptoSymbol{"EVP_CIPHER_CTX_ctrl", out.control},
       CryptoSymbol{"EVP_aes_256_gcm", out.aes_256_gcm}, CryptoSymbol{"EVP_CipherInit_ex", out.init},
       CryptoSymbol{"EVP_CipherUpdate", out.update}, CryptoSymbol{"EVP_CipherFinal_ex", out.finish}));
@@ -93,7 +93,7 @@ class Direction {
 
 class SealedStream : public Stream {
  public:
-  SealedStream(process::Fd socket, const Cipher& cipher, const std::array<std::byte, 32>& to_send,
+  SealedStream(Fd socket, const Cipher& cipher, const std::array<std::byte, 32>& to_send,
                const std::array<std::byte, 32>& to_receive)
       : socket_(make_plain_stream(std::move(socket))),
         cipher_(cipher),
@@ -220,10 +220,12 @@ class SealedStream : public Stream {
 
 }  // namespace
 
-Result<std::unique_ptr<Stream>> make_sealed_stream(process::Fd socket, const std::array<std::byte, 32>& key_to_send,
+Result<std::unique_ptr<Stream>> make_sealed_stream(Fd socket, const std::array<std::byte, 32>& key_to_send,
                                                    const std::array<std::byte, 32>& key_to_receive) {
   const Cipher cipher = TFD_TRY(load_cipher());
   return std::make_unique<SealedStream>(std::move(socket), cipher, key_to_send, key_to_receive);
 }
 
-}  // namespace tfd::collective
+bool can_seal() { return load_cipher().has_value(); }
+
+}  // namespace tfd::process

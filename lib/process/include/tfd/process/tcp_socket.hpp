@@ -1,0 +1,27 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// TCP sockets by numeric addresses, "10.0.0.3:41231" or "[::1]:41231": non-blocking, close-on-exec, and without
+// Nagle's delay. Thread rule: pure functions.
+#include <string>
+
+#include "tfd/base/error.hpp"
+#include "tfd/process/fd.hpp"
+
+namespace tfd::process {
+
+struct TcpListener {
+  Fd socket;
+  std::string address;
+};
+/// Listens at a port of its own of this address. kInvalidArgument: it is none. kSystem, and other codes of
+/// fail_errno().
+Result<TcpListener> listen_by_tcp(const std::string& host, int backlog = 1024);
+/// Starts to connect: it stands when the socket can be written to. kInvalidArgument: not such an address.
+Result<Fd> start_connecting_by_tcp(const std::string& address);
+/// The error of a connection that was started; 0: it stands.
+int connection_error(int socket);
+/// The next connection that waits; none: there is none now, as errno says.
+Fd accept_connection(int listener);
+
+}  // namespace tfd::process
