@@ -207,7 +207,7 @@ reasons() { # NAME
     unit/*) awk '/ ERROR: / { print; left = 3; next } left > 0 && NF { print; --left }' "$log" ;;
     vectors | fuzz/*) tail -n 5 "$log" ;;
     *) awk '/^(ok|not ok) / { on = /^not/ } on' "$log" ;;
-  esac | head -n 20 | cut -c -300
+  esac | sed -n 1,20p | cut -c -300
 }
 quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; } # as a shell reads it
 
