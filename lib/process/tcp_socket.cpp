@@ -27,9 +27,14 @@ Result<AddressList> read_address(const std::string& host, const std::string& por
   return AddressList(found, ::freeaddrinfo);
 }
 
-void send_at_once(int socket) {
-  const int yes = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+/// No delay of small messages, and an end where the other host is gone.
+void set_up(int socket) {
+  const auto set = [&](int level, int option, int value) { ::setsockopt(socket, level, option, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 20);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 std::string format_address(const sockaddr_storage& address, socklen_t size) {
@@ -62,7 +67,7 @@ Result<Fd> start_connecting_by_tcp(const std::string& address) {
   const AddressList found = TFD_TRY(read_address(host, address.substr(colon + 1)));
   Fd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return fail_errno(errno, "cannot make a socket");
-  send_at_once(socket.get());
+  set_up(socket.get());
   if (::connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS)
     return fail_errno(errno, fmt::format("cannot connect to {}", address));
   return socket;
@@ -76,7 +81,7 @@ int connection_error(int socket) {
 
 Fd accept_connection(int listener) {
   Fd socket(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket) send_at_once(socket.get());
+  if (socket) set_up(socket.get());
   return socket;
 }
 

@@ -220,9 +220,14 @@ Result<void> Core::on_greeting(Link& link, const FrameView& frame) {
   if (from_client) {
     wire_->has_greeted(link.id());
     if (!hello.offer.empty()) wire_->take_up(link.id(), hello.offer);
-    link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation}, options_.name);
+    const std::string offer = wire_->offer(link.id());
+    link.control({.type = FrameType::kWelcome, .incarnation = options_.incarnation},
+                 encode_hello(options_.name, offer));
     mark_dirty(link);
-  } else if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {
+    return {};
+  }
+  if (!hello.offer.empty()) wire_->take_up(link.id(), hello.offer);
+  if (Peer* peer = find_peer(peer_of_link_.at(link.id()))) {
     if (peer->second == link.id())
       on_second_greeting(*peer, link);
     else

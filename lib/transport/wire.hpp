@@ -35,6 +35,8 @@ struct Parcel {
   std::string bytes;
   std::shared_ptr<const void> keep;
   std::span<const std::byte> piece;
+
+  std::span<const std::byte> content() const { return keep ? piece : std::as_bytes(std::span(bytes)); }
 };
 
 /// Bytes that the other side of a link reads where they lie.
@@ -81,10 +83,9 @@ class Wire {
   virtual Result<std::shared_ptr<tensor::Storage>> borrow(LinkId, const Loan&, std::size_t /*bytes*/) {
     return fail(Code::kInvalidArgument, "something is lent where nothing can be");
   }
-  /// What the hello on this link is to offer, so that its answer comes another way than over the network; empty:
-  /// nothing.
+  /// What the greeting on this link is to offer, so that messages go another way; empty: nothing.
   virtual std::string offer(LinkId) { return {}; }
-  /// Takes up the offer of a hello on this accepted link, if it can: from now on what is sent goes that way.
+  /// Takes up the offer of the other side's greeting, if it can: what is sent goes that way from now on, or soon.
   virtual void take_up(LinkId, std::string_view /*offer*/) {}
   /// Called while a valid greeting on this accepted link is being delivered: a link without one is closed soon.
   virtual void has_greeted(LinkId) {}
@@ -94,6 +95,15 @@ class Wire {
   virtual void wait(Clock::time_point until) = 0;
   /// Closes the wire; parcels already sent still leave, if that takes only a moment.
   virtual void close() = 0;
+};
+
+/// A wire for another one that is built on it.
+class BaseWire : public Wire {
+ public:
+  /// wait() ends, too, when this descriptor can be read; whether it could, the last time.
+  virtual void also_watch(int fd) = 0;
+  /// Whether it is worth a look; once.
+  virtual bool take_watched_ready() = 0;
 };
 
 }  // namespace tfd::transport

@@ -15,14 +15,10 @@ constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that who wa
 
 std::size_t padded(std::size_t size) { return (kSizeBytes + size + kPadding - 1) / kPadding * kPadding; }
 
-std::span<const std::byte> bytes_of(const Parcel& parcel) {
-  return parcel.keep ? parcel.piece : std::as_bytes(std::span(parcel.bytes));
-}
-
 }  // namespace
 
 bool RingLink::send(Parcel parcel) {
-  if (padded(bytes_of(parcel).size()) > kMostRecord) return false;
+  if (padded(parcel.content().size()) > kMostRecord) return false;
   if (unsent_.empty()) {
     const Result<bool> sent = put(parcel);
     if (!sent || *sent) return sent.has_value();
@@ -43,7 +39,7 @@ bool RingLink::flush() {
 }
 
 Result<bool> RingLink::put(const Parcel& parcel) {
-  const std::span<const std::byte> bytes = bytes_of(parcel);
+  const std::span<const std::byte> bytes = parcel.content();
   const std::span<std::byte> room = TFD_TRY(line_->rings.room());
   if (room.size() < padded(bytes.size())) return false;
   const std::uint32_t size = static_cast<std::uint32_t>(bytes.size()) | (parcel.keep ? kPieceBit : 0);
@@ -85,7 +81,7 @@ void RingLink::answer_bell() {
 
 bool RingLink::prepare_to_sleep() {
   if (has_ended_) return false;
-  const std::size_t room = unsent_.empty() ? 0 : padded(bytes_of(unsent_.front()).size());
+  const std::size_t room = unsent_.empty() ? 0 : padded(unsent_.front().content().size());
   if (line_->rings.prepare_to_sleep(true, room)) return true;
   line_->rings.wake_up();
   return false;

@@ -28,13 +28,13 @@ std::size_t most_rings() {
 
 }  // namespace
 
-Result<std::unique_ptr<RingWire>> RingWire::make(std::unique_ptr<ZmqWire> beyond, bool only) {
+Result<std::unique_ptr<RingWire>> RingWire::make(std::unique_ptr<BaseWire> beyond, bool only) {
   process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail_errno(errno, "cannot watch sockets");
   return std::unique_ptr<RingWire>(new RingWire(std::move(beyond), only, std::move(epoll)));
 }
 
-RingWire::RingWire(std::unique_ptr<ZmqWire> beyond, bool only, process::Fd epoll)
+RingWire::RingWire(std::unique_ptr<BaseWire> beyond, bool only, process::Fd epoll)
     : beyond_(std::move(beyond)), only_(only), epoll_(std::move(epoll)), most_rings_(most_rings()) {
   beyond_->also_watch(epoll_.get());
 }
@@ -103,6 +103,7 @@ void RingWire::flush(LinkId link) {
 }
 
 std::string RingWire::offer(LinkId link) {
+  if (is_accepted(link)) return find(link) ? std::string() : beyond_->offer(link);
   if (!offers_ || rings_.size() + (door_ ? door_->offers() : 0) >= most_rings_) return {};
   if (!door_) {
     Result<std::unique_ptr<RingDoor>> door = RingDoor::open(epoll_.get());
@@ -113,6 +114,7 @@ std::string RingWire::offer(LinkId link) {
 }
 
 void RingWire::take_up(LinkId link, std::string_view offer) {
+  if (!is_accepted(link)) return beyond_->take_up(link, offer);
   if (rings_.size() >= most_rings_ || find(link)) return;
   if (Result<std::unique_ptr<RingLink>> ring = RingDoor::enter(offer, link)) add(std::move(*ring));
 }

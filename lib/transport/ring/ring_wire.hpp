@@ -20,7 +20,7 @@ namespace tfd::transport {
 class RingWire final : public Wire, private Wire::Sink {
  public:
   /// `only`: peers that don't take up the offer are refused. kSystem.
-  static Result<std::unique_ptr<RingWire>> make(std::unique_ptr<ZmqWire> beyond, bool only);
+  static Result<std::unique_ptr<RingWire>> make(std::unique_ptr<BaseWire> beyond, bool only);
   ~RingWire() override { close(); }
 
   std::string address() const override { return beyond_->address(); }
@@ -46,7 +46,7 @@ class RingWire final : public Wire, private Wire::Sink {
   };
   using RingPtr = std::shared_ptr<Ring>;  // with a loop over hot ones
 
-  RingWire(std::unique_ptr<ZmqWire> beyond, bool only, process::Fd epoll);
+  RingWire(std::unique_ptr<BaseWire> beyond, bool only, process::Fd epoll);
   RingPtr find(LinkId link) const;
   void add(std::unique_ptr<RingLink> link);
   void drop(LinkId link);
@@ -66,7 +66,7 @@ class RingWire final : public Wire, private Wire::Sink {
   void on_refused(LinkId link, const std::string& reason, bool certain) override;
   void on_stands(LinkId link) override { sink_->on_stands(link); }
 
-  std::unique_ptr<ZmqWire> beyond_;
+  std::unique_ptr<BaseWire> beyond_;
   bool only_;
   process::Fd epoll_;               // of bells and of the door
   std::unique_ptr<RingDoor> door_;  // once something was offered

@@ -232,6 +232,14 @@ LinkId ZmqWire::connect(const std::string& address) {
   return link;
 }
 
+std::string ZmqWire::host_of(LinkId link) const {
+  const auto found = connections_.find(link);
+  if (found == connections_.end() || is_ipc(found->second.numeric)) return {};
+  std::string_view address = found->second.numeric;
+  if (address.starts_with("tcp://")) address.remove_prefix(6);
+  return std::string(address.substr(0, address.rfind(':')));
+}
+
 void ZmqWire::on_resolved(Resolver::Answer answer) {
   const auto link = static_cast<LinkId>(answer.tag);
   const auto found = connections_.find(link);

@@ -32,7 +32,7 @@ struct ZmqOptions {
   Log log = {};
 };
 
-class ZmqWire final : public Wire {
+class ZmqWire final : public BaseWire {
  public:
   /// Makes the wire. kSystem (or another code of fail_errno()) when it can't bind; kInvalidArgument for a malformed
   /// address.
@@ -47,10 +47,10 @@ class ZmqWire final : public Wire {
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
   void close() override;
-  /// wait() ends, too, when this descriptor can be read; whether it could, the last time.
-  void also_watch(int fd) { watched_ = fd; }
-  /// Whether it is worth a look; once.
-  bool take_watched_ready() { return std::exchange(watched_ready_, false); }
+  void also_watch(int fd) override { watched_ = fd; }
+  bool take_watched_ready() override { return std::exchange(watched_ready_, false); }
+  /// The numeric host that a link of ours connects to, over TCP; empty: none, or not yet.
+  std::string host_of(LinkId link) const;
 
  private:
   // Reason why a handshake failed (before both sides know each other).

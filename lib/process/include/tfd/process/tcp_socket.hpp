@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// TCP sockets by numeric addresses, "10.0.0.3:41231" or "[::1]:41231": non-blocking, close-on-exec, and without
-// Nagle's delay. Thread rule: pure functions.
+// TCP sockets by numeric addresses, "10.0.0.3:41231" or "[::1]:41231": non-blocking, close-on-exec, without
+// Nagle's delay, and closed where the other host is gone for two minutes. Thread rule: pure functions.
 #include <string>
 
 #include "tfd/base/error.hpp"
