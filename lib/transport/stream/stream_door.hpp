@@ -47,7 +47,6 @@ class StreamDoor {
   std::string offer(LinkId link);
   /// The link is gone.
   void withdraw(LinkId link);
-  bool has_offered(LinkId link) const { return offered_.contains(link); }
 
   /// Those who have named their token by now. kResourceExhausted: no descriptor is left to let anybody in.
   Result<std::vector<std::unique_ptr<StreamLink>>> let_in();
