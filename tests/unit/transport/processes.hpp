@@ -42,11 +42,11 @@ inline Key with_and_without_key() {
   return key;
 }
 
-inline int listen_on_loopback() {
+inline int listen_on_loopback(in_addr_t host = INADDR_LOOPBACK) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(host);
   REQUIRE(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(listen(fd, 128) == 0);
   return fd;
@@ -111,15 +111,16 @@ class Task {
   std::string address_;
 };
 
-// Carries one connection to `address`, at so many bytes a second each way.
+// Carries one connection to `address`, at so many bytes a second each way. It has a host of its own, so that the other
+// ports of the one behind it can't be reached.
 class SlowLink {
  public:
   SlowLink(const std::string& address, std::size_t bytes_per_s)
-      : listener_(listen_on_loopback()), step_(bytes_per_s / 1000) {
+      : listener_(listen_on_loopback(INADDR_LOOPBACK + 1)), step_(bytes_per_s / 1000) {
     sockaddr_in name{};
     socklen_t size = sizeof name;
     getsockname(listener_, reinterpret_cast<sockaddr*>(&name), &size);
-    address_ = "127.0.0.1:" + std::to_string(ntohs(name.sin_port));
+    address_ = "127.0.0.2:" + std::to_string(ntohs(name.sin_port));
     thread_ = std::jthread([this, address](const std::stop_token& stop) { carry(stop, address); });
   }
   ~SlowLink() {
