@@ -70,6 +70,7 @@ void Core::on_closed(LinkId id, const std::string& reason) {
   if (found == peer_of_link_.end()) {
     const auto link = links_.extract(id);
     if (!link.empty()) caller_gone(*link.mapped());
+    wire_->forget(id);
     return end_pings(id, false);
   }
   Peer* peer = find_peer(found->second);

@@ -70,6 +70,8 @@ class Wire {
   virtual LinkId connect(const std::string& address) = 0;
   /// Drops a link and what is queued on it, without on_closed().
   virtual void disconnect(LinkId link) = 0;
+  /// The other side of an accepted link is gone, or says that it goes: it takes up no offer any more.
+  virtual void forget(LinkId /*link*/) {}
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
   /// Called after the last one of several parcels: until then the other side needn't be woken.

@@ -31,6 +31,7 @@ class RingWire final : public Wire, private Wire::Sink {
   std::optional<Loan> lend(LinkId link, const std::shared_ptr<const tensor::Storage>& keep,
                            std::span<const std::byte> bytes) override;
   Result<std::shared_ptr<tensor::Storage>> borrow(LinkId link, const Loan& loan, std::size_t bytes) override;
+  void forget(LinkId link) override { beyond_->forget(link); }
   void has_greeted(LinkId link) override { beyond_->has_greeted(link); }
   std::string offer(LinkId link) override;
   void take_up(LinkId link, std::string_view offer) override;

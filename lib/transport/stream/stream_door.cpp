@@ -81,6 +81,7 @@ std::string StreamDoor::offer(LinkId link) {
     fill_random(offer.secrets->of_answerer);
   }
   std::string text = offer.encode();
+  if (offered_.size() >= kMostOffers) withdraw(offered_.begin()->first);
   offered_[link] = offer.token;
   offers_.emplace(offer.token, std::pair(link, offer));
   return text;

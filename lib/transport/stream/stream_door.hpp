@@ -6,6 +6,7 @@
 // encrypted itself. Who asked connects there and names the token. Thread rule: lives on the I/O thread; nothing blocks.
 #include <array>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,7 +44,10 @@ class StreamDoor {
   /// Listens beside the endpoint, at a port of its own; `epoll` watches for it, with 0 as its data.
   static Result<std::unique_ptr<StreamDoor>> open(int epoll, const std::string& host, bool is_sealed);
 
-  /// What the welcome on this link says.
+  static constexpr std::size_t kMostOffers = 4096;
+
+  /// What the welcome on this link says. Of more than kMostOffers the oldest is withdrawn: who was killed stays among
+  /// them.
   std::string offer(LinkId link);
   /// The link is gone.
   void withdraw(LinkId link);
@@ -69,7 +73,7 @@ class StreamDoor {
   bool is_sealed_;
   std::list<Visitor> visitors_;  // connected, and haven't named a token; the oldest first
   std::unordered_map<std::string, std::pair<LinkId, StreamOffer>> offers_;  // by token
-  std::unordered_map<LinkId, std::string> offered_;                         // tokens
+  std::map<LinkId, std::string> offered_;                                   // tokens; the oldest first
 };
 
 }  // namespace tfd::transport

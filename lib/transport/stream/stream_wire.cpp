@@ -96,6 +96,10 @@ void StreamWire::disconnect(LinkId link) {
   beyond_->disconnect(link);
 }
 
+void StreamWire::forget(LinkId link) {
+  if (door_) door_->withdraw(link);
+}
+
 bool StreamWire::send(LinkId link, Parcel parcel) {
   const LinePtr line = find(link);
   if (!line || !line->sends) {

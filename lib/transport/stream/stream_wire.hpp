@@ -32,6 +32,7 @@ class StreamWire final : public BaseWire, private Wire::Sink {
   LinkId connect(const std::string& address) override { return beyond_->connect(address); }
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
+  void forget(LinkId link) override;
   void has_greeted(LinkId link) override { beyond_->has_greeted(link); }
   std::string offer(LinkId link) override;
   void take_up(LinkId link, std::string_view offer) override;

@@ -206,6 +206,10 @@ TEST_CASE("stream: who enters needs the token, once, and may take its time") {
     door->withdraw(LinkId{7});
     CHECK(say(first, offer.token.substr(5)).empty());
   }
+  SUBCASE("there were too many after it") {
+    for (std::uint64_t i = 8; i < 8 + StreamDoor::kMostOffers; ++i) door->offer(LinkId{i});
+    CHECK(say(first, offer.token.substr(5)).empty());
+  }
 }
 
 TEST_CASE("stream: records come whole, however they are cut, and false ones are errors") {
