@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 namespace tfd {
 namespace {
 
@@ -34,6 +36,12 @@ Result<void> check_descriptors(std::uint64_t connections) {
               "{} tasks need as many connections, but this process may have only {} files open; raise the limit "
               "(ulimit -Hn, LimitNOFILE=)",
               connections, static_cast<std::uint64_t>(limit.rlim_cur));
+}
+
+std::size_t share_of_descriptors(std::size_t most) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return std::min<std::size_t>(most, limit.rlim_cur / 4);
 }
 
 }  // namespace tfd

@@ -3,28 +3,21 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
 
+#include "tfd/base/descriptors.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::transport {
 namespace {
 
-constexpr std::size_t kMostRings = 512;  // 2 MiB each
+constexpr std::size_t kMostRings = 512;  // 2 MiB each; of the descriptors peers on other hosts need some, too
 constexpr std::size_t kMostHot = 16;     // that are looked at in vain: of more, each one waits for its bell
 constexpr Duration kLinger = std::chrono::milliseconds(250);
-
-/// Not all descriptors: there are peers on other hosts, too.
-std::size_t most_rings() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return std::min<std::size_t>(kMostRings, limit.rlim_cur / 4);
-}
 
 }  // namespace
 
@@ -35,7 +28,7 @@ Result<std::unique_ptr<RingWire>> RingWire::make(std::unique_ptr<BaseWire> beyon
 }
 
 RingWire::RingWire(std::unique_ptr<BaseWire> beyond, bool only, process::Fd epoll)
-    : beyond_(std::move(beyond)), only_(only), epoll_(std::move(epoll)), most_rings_(most_rings()) {
+    : beyond_(std::move(beyond)), only_(only), epoll_(std::move(epoll)), most_rings_(share_of_descriptors(kMostRings)) {
   beyond_->also_watch(epoll_.get());
 }
 

@@ -13,7 +13,6 @@
 #include "ring/ring_link.hpp"
 #include "tfd/process/fd.hpp"
 #include "wire.hpp"
-#include "zmq/zmq_wire.hpp"
 
 namespace tfd::transport {
 

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "frame.hpp"
 #include "tfd/base/random.hpp"
+#include "tfd/cluster/address.hpp"
 #include "tfd/process/tcp_socket.hpp"
 
 namespace tfd::transport {
@@ -63,10 +63,7 @@ Result<std::unique_ptr<process::Stream>> StreamOffer::make_stream(process::Fd so
 
 Result<std::unique_ptr<StreamDoor>> StreamDoor::open(int epoll, const std::string& host, bool is_sealed) {
   process::TcpListener listener = TFD_TRY(process::listen_by_tcp(host));
-  const std::string_view address = listener.address;
-  const std::size_t colon = address.rfind(':');
-  std::uint16_t port = 0;
-  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  const std::uint16_t port = TFD_TRY(cluster::parse_address(listener.address)).port;
   epoll_event event{EPOLLIN, {.u64 = 0}};
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, listener.socket.get(), &event) != 0)
     return fail_errno(errno, "cannot watch a socket");

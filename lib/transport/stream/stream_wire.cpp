@@ -3,40 +3,25 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 
+#include "tfd/base/descriptors.hpp"
+#include "tfd/cluster/address.hpp"
 #include "tfd/process/tcp_socket.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::transport {
 namespace {
 
-constexpr std::size_t kLarge = 64 << 10;  // bytes of a message that are worth a stream
-constexpr std::size_t kMostLines = 4096;
+constexpr std::size_t kLarge = 64 << 10;             // bytes of a message that are worth a stream
+constexpr std::size_t kMostLines = 4096;             // each link has a descriptor of libzmq's, too
 constexpr std::uint64_t kOuter = ~std::uint64_t{0};  // the data of who is built on this
 constexpr Duration kUnsentLinger = std::chrono::milliseconds(250);
 constexpr Duration kLastWords = std::chrono::seconds(1);  // that come after libzmq's connection has ended
-
-/// Not all descriptors: each link has one of libzmq's, too.
-std::size_t most_lines() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_NOFILE, &limit);
-  return std::min<std::size_t>(kMostLines, limit.rlim_cur / 4);
-}
-
-/// The host of "10.0.0.3:41231" or "[::1]:41231", without brackets; empty: it is no such address.
-std::string host_of(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos || address.find("://") != std::string::npos) return {};
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return host;
-}
 
 }  // namespace
 
@@ -47,7 +32,10 @@ Result<std::unique_ptr<StreamWire>> StreamWire::make(std::unique_ptr<ZmqWire> be
 }
 
 StreamWire::StreamWire(std::unique_ptr<ZmqWire> beyond, bool is_sealed, process::Fd epoll)
-    : beyond_(std::move(beyond)), is_sealed_(is_sealed), epoll_(std::move(epoll)), most_lines_(most_lines()) {
+    : beyond_(std::move(beyond)),
+      is_sealed_(is_sealed),
+      epoll_(std::move(epoll)),
+      most_lines_(share_of_descriptors(kMostLines)) {
   beyond_->also_watch(epoll_.get());
 }
 
@@ -119,10 +107,10 @@ bool StreamWire::send(LinkId link, Parcel parcel) {
 std::string StreamWire::offer(LinkId link) {
   if (!is_accepted(link) || !offers_ || lines_.size() >= most_lines_) return {};
   if (!door_) {
-    const std::string host = host_of(beyond_->address());
-    offers_ = !host.empty() && (!is_sealed_ || process::can_seal());
+    const Result<cluster::Address> own = cluster::parse_address(beyond_->address());
+    offers_ = own && (!is_sealed_ || process::can_seal());
     if (!offers_) return {};
-    Result<std::unique_ptr<StreamDoor>> door = StreamDoor::open(epoll_.get(), host, is_sealed_);
+    Result<std::unique_ptr<StreamDoor>> door = StreamDoor::open(epoll_.get(), own->host, is_sealed_);
     if (!(offers_ = door.has_value())) return {};
     door_ = std::move(*door);
   }

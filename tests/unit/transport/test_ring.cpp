@@ -14,6 +14,7 @@
 #include "ring/ring_link.hpp"
 #include "ring/ring_wire.hpp"
 #include "tfd/process/local_socket.hpp"
+#include "zmq/zmq_wire.hpp"
 
 namespace tfd::transport {
 namespace {
