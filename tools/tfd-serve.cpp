@@ -214,6 +214,7 @@ std::vector<std::string> task_arguments(const Asked& asked, const cli::Io& io, c
   if (!asked.log_dir.empty())
     argv.insert(argv.end(), {"--log-file", serve::log_path(absolute_path(asked.log_dir), id)});
   if (asked.drain) argv.insert(argv.end(), {"--drain", format_duration(*asked.drain)});
+  if (asked.once) argv.emplace_back("--once");
   return argv;
 }
 
@@ -318,6 +319,7 @@ Result<int> be_task(const Asked& asked, cli::Io& io) {
                                   .bind = asked.bind,
                                   .data_root = asked.data_root,
                                   .devices = asked.devices,
+                                  .once = asked.once,
                                   .drains = asked.drain.has_value(),
                                   .key_file = asked.key_file,
                                   .log_file = asked.log_file,

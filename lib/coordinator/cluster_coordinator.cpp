@@ -58,7 +58,10 @@ Coordinator::~Coordinator() {
     const MutexLock lock(mutex_);
     goodbye = goodbye && workers_.any_was_ready() && !fatal_ && !fenced_ && !closing_;
   }
-  if (goodbye) (void)shutdown_tasks(Deadline::after(kGoodbye));
+  if (goodbye) {
+    const auto told = shutdown_tasks(Deadline::after(kGoodbye));
+    if (!told) options_.log.warning("{}", told.error().message);
+  }
   {
     const MutexLock lock(mutex_);
     closing_ = true;

@@ -95,7 +95,9 @@ class Coordinator final : public ClusterCoordinator {
   Error no_worker(const std::string& waiting) const;
   std::string whom_it_waits_for(const std::string& waiting) const;
 
-  Result<void> raise() TFD_REQUIRES(mutex_);  // a pending error; cluster_coordinator.cpp
+  void dismiss_once_up(task::TaskClient task, Deadline deadline,
+                       std::function<void(Result<void>)> done);  // shutdown.cpp
+  Result<void> raise() TFD_REQUIRES(mutex_);                     // a pending error; cluster_coordinator.cpp
 
   // Workers, on the I/O thread. Unchecked, since that thread alone adds them, and changes a client: under the lock,
   // under which other threads read them.

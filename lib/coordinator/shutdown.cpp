@@ -8,6 +8,8 @@
 namespace tfd::coordinator {
 namespace {
 
+constexpr Duration kAskAgain = std::chrono::milliseconds(20);  // poll interval for tasks that are lost
+
 using Goodbyes = std::vector<Result<void>>;
 
 /// Tells all tasks to stop; returns when each has answered, or is gone, or at the deadline.
@@ -53,23 +55,30 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::Endpo
 }
 
 Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
+  std::vector<task::TaskClient> tasks;
   {
     const MutexLock lock(mutex_);
     closing_ = true;
-  }
-  std::vector<task::TaskClient> tasks;
-  const auto add_if_up = [&](const task::TaskClient& task) {
-    if (endpoint_->state(task.peer()) == transport::PeerState::kUp) tasks.push_back(task);
-  };
-  {
-    const MutexLock lock(mutex_);
     for (const Worker& worker : workers_)
-      if (!worker.has_left()) add_if_up(worker.client());
+      if (!worker.has_left()) tasks.push_back(worker.client());
   }
-  for (std::size_t i = 0; i < servers_.size(); ++i) add_if_up(ps_->task(i));
+  for (std::size_t i = 0; i < servers_.size(); ++i) tasks.push_back(ps_->task(i));
+  const Goodbyes answers = task::gather<void>(
+      tasks.size(), [&](std::size_t i, auto done) { dismiss_once_up(tasks[i], deadline, std::move(done)); });
   std::vector<std::string> silent;
-  add_silent(silent, tasks, dismiss(tasks, epoch_, deadline));
+  add_silent(silent, tasks, answers);
   return check_silent(silent);
+}
+
+// One that is still connecting, or is being started again after its death, would otherwise wait for a coordinator for
+// ever: it is told as soon as it is there.
+void Coordinator::dismiss_once_up(task::TaskClient task, Deadline deadline, std::function<void(Result<void>)> done) {
+  const bool is_lost = endpoint_->state(task.peer()) == transport::PeerState::kLost;
+  if (is_lost && deadline.expired()) return done(fail(Code::kDeadlineExceeded, "{} hasn't come back", task.name()));
+  if (!is_lost) return task.shutdown(epoch_, deadline, std::move(done));
+  endpoint_->post_at(Clock::now() + kAskAgain, [this, task = std::move(task), deadline, done = std::move(done)] {
+    dismiss_once_up(task, deadline, done);
+  });
 }
 
 }  // namespace tfd::coordinator

@@ -20,6 +20,8 @@
 namespace tfd::serve {
 namespace {
 
+constexpr Duration kLonely = std::chrono::seconds(30);
+
 Result<task::TaskServerOptions> server_options(const TaskProcess& wanted, cli::Io& io, int goodbye_fd) {
   task::TaskServerOptions options;
   options.task = wanted.task;
@@ -28,6 +30,7 @@ Result<task::TaskServerOptions> server_options(const TaskProcess& wanted, cli::I
   options.log_file = wanted.log_file;
   options.data_root = wanted.data_root;
   options.log = io.log.for_room("runtime");
+  if (wanted.once) options.lonely_after = kLonely;
   options.native.environment = io.env;
   options.native.allowed = wanted.allow_native;
   options.make_endpoint = TFD_TRY(task::endpoints_under(std::nullopt, io.env));

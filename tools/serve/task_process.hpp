@@ -15,6 +15,7 @@ struct TaskProcess {
   std::string bind;  // address of the inherited listening socket
   std::string data_root;
   std::string devices = "1";  // a worker's devices, in the form of --devices
+  bool once = false;          // it serves one coordinator, and says so while none comes
   bool drains = false;        // only the supervisor ends it, once it has drained
   std::string key_file = {};  // the cluster's key; empty: none
   std::string log_file = {};  // where the supervisor keeps what it writes; empty: nowhere

@@ -11,6 +11,8 @@
 #include "messages/protocol.hpp"
 #include "messages/status.hpp"
 #include "ps/ps_service.hpp"
+#include "tfd/base/doubled.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/task/message_limits.hpp"
 #include "tfd/task/task_client.hpp"
 #include "worker/command_runner.hpp"
@@ -105,6 +107,7 @@ class Server final : public TaskServer {
         [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
         [this](Clock::time_point when, std::function<void()> action) { endpoint_->post_at(when, std::move(action)); });
     ready_ = true;
+    if (options_.lonely_after > Duration{}) say_if_lonely(options_.lonely_after);
     return {};
   }
 
@@ -120,6 +123,15 @@ class Server final : public TaskServer {
   /// run without one, which may be thousands.
   using Holders = std::unordered_map<transport::Incarnation, std::uint64_t>;
 
+  void say_if_lonely(Duration after) {
+    endpoint_->post_at(started_ + after, [this, after] {
+      if (was_asked_) return;
+      const Duration waited = Clock::now() - started_;
+      options_.log.warning("waiting for a coordinator: none has come in {}", rounded_duration(waited));
+      say_if_lonely(doubled_beyond(after, waited));
+    });
+  }
+
   // Called on the I/O thread.
   void handle(const transport::Caller& caller, transport::Message request, transport::Responder responder) {
     if (!ready_) {
@@ -131,6 +143,7 @@ class Server final : public TaskServer {
     coordination_.run_is(own_epoch());
     if (auto fits = check_epoch(request); !fits) return responder.reply(fail(std::move(fits).error()));
     note_holder(caller, request);
+    if (static_cast<Kind>(request.kind) != Kind::kStatus) was_asked_ = true;
     switch (static_cast<Kind>(request.kind)) {
       case Kind::kStatus:
         return responder.reply(encode(status()));
@@ -340,6 +353,7 @@ class Server final : public TaskServer {
   CoordinationService coordination_;
   std::optional<Brought> brought_;                 // used by the I/O thread only, like what follows
   std::map<std::uint64_t, Holders> holders_ = {};  // by the epoch of the run
+  bool was_asked_ = false;                         // for more than its status
   std::atomic<bool> ready_{false};                 // requests may come before start() has returned
   std::unique_ptr<CommandRunner> commands_;
   std::unique_ptr<WorkerService> worker_;

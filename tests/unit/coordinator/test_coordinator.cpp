@@ -402,6 +402,36 @@ TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to k
   CHECK(bed.goodbyes == 6);
 }
 
+TEST_CASE("coordinator: says goodbye to tasks that come late, or come back, and names those that don't") {
+  Bed bed(3, 1);
+  bed.kill("worker:1");
+  auto options = bed.options();
+  options.keep_servers = false;
+  const auto coordinator = bed.connect(make_program(), options);
+  bed.kill("worker:2");
+  until([&] { return coordinator->workers_up() == 1; });
+  std::thread comers([&] {
+    until([&] { return bed.goodbyes == 2; });
+    bed.start("worker:1");
+    bed.start("worker:2");
+  });
+  good(coordinator->shutdown_tasks(soon()));
+  comers.join();
+  CHECK(bed.goodbyes == 4);
+}
+
+TEST_CASE("coordinator: names the tasks that its goodbye didn't reach") {
+  Bed bed(3, 1);
+  bed.kill("worker:1");
+  const auto coordinator = bed.connect();
+  bed.kill("worker:2");
+  until([&] { return coordinator->workers_up() == 1; });
+  const auto told = coordinator->shutdown_tasks(Deadline::after(100ms));
+  REQUIRE_FALSE(told);
+  CHECK(told.error().message == "worker:1 and worker:2 did not answer the goodbye");
+  CHECK(bed.goodbyes == 2);
+}
+
 TEST_CASE("coordinator: who waits for too long is told how much isn't finished, and whom it waits for") {
   Bed bed(1, 1);
   auto options = bed.options();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
+#include <thread>
 
 #include "fake_engine.hpp"
 #include "tfd/task/placement.hpp"
@@ -306,6 +308,37 @@ TEST_CASE("runtime: status says what a task does, shutdown is answered before it
   CHECK(worker->closures_done == 1);
   CHECK(cluster.ask<void>(
       [&](Deadline deadline, auto done) { cluster.task("worker:0", "w0:1").shutdown(7, deadline, done); }));
+}
+
+TEST_CASE("runtime: a task says that no coordinator has come, until it is asked for more than its status") {
+  const auto network = transport::make_inproc_network();
+  const auto make_endpoint = [&](transport::EndpointOptions endpoint) {
+    return network->make_endpoint(std::move(endpoint));
+  };
+  const Deadline soon = Deadline::after(20s);
+  std::atomic<int> said{0};
+  TaskServerOptions options{.task = {"ps", 0}, .bind = "ps0:1", .make_endpoint = make_endpoint, .lonely_after = 1ms};
+  options.log = Log("runtime", [&](LogLevel level, std::string_view, std::string_view line) {
+    CHECK(level == LogLevel::kWarning);
+    CHECK(line.starts_with("waiting for a coordinator: none has come in "));
+    ++said;
+  });
+  const auto server = start_task_server(std::move(options)).value();
+  const auto endpoint = make_endpoint({.name = "client"}).value();
+  ServerClient client(*endpoint, endpoint->add_peer("ps:0", "ps0:1"), "ps:0");
+  std::promise<Result<TaskStatus>> status;
+  client.status(soon, [&](Result<TaskStatus> answer) { status.set_value(std::move(answer)); });
+  CHECK(status.get_future().get());
+  while (said < 3 && !soon.expired()) std::this_thread::yield();  // after 1, 2 and 4 ms
+  CHECK(said >= 3);
+  std::promise<Result<CoordinationAnswer>> read;
+  client.coordinate(
+      {GetKey{"k", 0}, 0}, soon, [&](Result<CoordinationAnswer> answer) { read.set_value(std::move(answer)); },
+      CoordinationScope::kProcess);
+  CHECK(read.get_future().get());
+  const int before = said;
+  std::this_thread::sleep_for(100ms);  // five more would be due
+  CHECK(said == before);
 }
 
 TEST_CASE("metrics: means are weighted, sums added, ratios divided, and parts count the same elsewhere") {

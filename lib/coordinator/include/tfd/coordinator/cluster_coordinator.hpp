@@ -309,7 +309,8 @@ class ClusterCoordinator {
   /// Leaves this text about the training, one JSON object, at the first parameter server, whose status has it
   /// (tfd-status). Doesn't wait for the answer; lost where that server is lost.
   virtual void show_training(const std::string& standing) = 0;
-  /// Tells every task to stop and waits for their answers.
+  /// Tells every task to stop and waits for their answers, also of tasks that haven't come yet or are lost, which are
+  /// told when they are there. kDeadlineExceeded names those that didn't answer.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
@@ -44,6 +45,9 @@ struct TaskServerOptions {
   /// The cluster's key: clients without it can't connect.
   std::optional<transport::CurveKey> key = {};
   NativeOptions native = {};
+  /// After this time without a request, other than for its status, the log says so; again when twice as much has
+  /// passed, and so on. 0: never.
+  Duration lonely_after = {};
   Log log = {};
 };
 
