@@ -6,12 +6,19 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::transport {
+
+/// A part of a buffer that is written while `keep` is held; empty: there is none.
+struct Place {
+  std::span<std::byte> bytes;
+  std::shared_ptr<const void> keep;
+};
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:

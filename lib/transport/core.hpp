@@ -155,12 +155,13 @@ class Core final : public Endpoint, private Wire::Sink {
 
   // core_frames.cpp: what arrives, and replies.
   void on_message(LinkId id, std::span<const std::byte> bytes) override;
-  void on_piece(LinkId id, std::span<const std::byte> bytes) override;
+  Place place_piece(LinkId id, std::size_t size) override;
+  void on_piece(LinkId id, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) override;
   void on_closed(LinkId id, const std::string& reason) override;
   void on_refused(LinkId id, const std::string& reason, bool certain) override;
   void on_stands(LinkId id) override;
   void on_heard(Link& link);
-  Result<void> on_chunk(Link& link, std::span<const std::byte> bytes);
+  Result<void> on_chunk(Link& link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep = nullptr);
   Result<void> on_frame(Link& link, const FrameView& frame);
   Result<void> on_greeting(Link& link, const FrameView& frame);
   void on_arrived(Link& link, Link::Arrived arrived);

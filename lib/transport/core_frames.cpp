@@ -133,12 +133,17 @@ void Core::on_message(LinkId id, std::span<const std::byte> bytes) {
   if (!done) on_violation(*link, done.error());
 }
 
-void Core::on_piece(LinkId id, std::span<const std::byte> bytes) {
+Place Core::place_piece(LinkId id, std::size_t size) {
+  Link* const link = find_link(id);
+  return link == nullptr || link->is_bad || !link->awaits_chunk() ? Place{} : link->place_chunk(size);
+}
+
+void Core::on_piece(LinkId id, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) {
   Link* const link = find_link(id);
   if (link == nullptr || link->is_bad) return;
   on_heard(*link);
-  const Result<void> done =
-      link->awaits_chunk() ? on_chunk(*link, bytes) : fail(Code::kInvalidArgument, "a piece that no chunk announces");
+  const Result<void> done = link->awaits_chunk() ? on_chunk(*link, bytes, std::move(keep))
+                                                 : fail(Code::kInvalidArgument, "a piece that no chunk announces");
   if (!done) on_violation(*link, done.error());
 }
 
@@ -147,8 +152,9 @@ void Core::on_heard(Link& link) {
   if (std::exchange(link.pinged, std::nullopt)) on_answer(link.id());
 }
 
-Result<void> Core::on_chunk(Link& link, std::span<const std::byte> bytes) {
+Result<void> Core::on_chunk(Link& link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) {
   std::optional<Link::Arrived> arrived = TFD_TRY(link.on_chunk(bytes));
+  keep.reset();  // or the tensor would have two users
   if (arrived) on_arrived(link, std::move(*arrived));
   return {};
 }

@@ -223,6 +223,12 @@ Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> b
   return arrived;
 }
 
+Place Link::place_chunk(std::size_t size) {
+  const auto found = size == awaited_->body_size ? partials_.find(awaited_->id) : partials_.end();
+  if (found == partials_.end()) return {};
+  return found->second.assembly.place(awaited_->block, awaited_->position, size);
+}
+
 Result<std::optional<Link::Arrived>> Link::on_lent(const FrameView& frame, Wire& wire) {
   constexpr std::size_t kLoanBytes = 12;
   const FrameHeader& header = frame.header;

@@ -78,6 +78,8 @@ class Link {
   /// messages than they may.
   Result<std::optional<Arrived>> on_head(const FrameView& frame);
   Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
+  /// Where the awaited chunk goes, if it is of this size.
+  Place place_chunk(std::size_t size);
   Result<std::optional<Arrived>> on_lent(const FrameView& frame, Wire& wire);
   /// Forgets what has arrived of message `id`.
   void drop_partial(std::uint64_t id);

@@ -226,16 +226,29 @@ void Assembly::skip_filled() {
   complete_ = current_ == parts_.size();
 }
 
-Result<void> Assembly::add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes) {
+Result<Assembly::Part*> Assembly::find_part(std::uint16_t block, std::uint64_t position, std::size_t size) {
   // parts_ is short after an envelope that could not be read: nothing is awaited then either.
   if (complete_ || current_ >= parts_.size() || block != current_)
     return fail(Code::kInvalidArgument, "a chunk of block {} where none of it is awaited", block);
   Part& part = parts_[current_];
-  if (position != part.filled || bytes.size() > part.size - part.filled)
-    return fail(Code::kInvalidArgument, "a chunk of {} bytes at {} of block {}, which has {} of {}", bytes.size(),
-                position, block, part.filled, part.size);
+  if (position != part.filled || size > part.size - part.filled)
+    return fail(Code::kInvalidArgument, "a chunk of {} bytes at {} of block {}, which has {} of {}", size, position,
+                block, part.filled, part.size);
   if (part.to == nullptr) TFD_TRY(take_memory(current_));
-  std::memcpy(part.to + part.filled, bytes.data(), bytes.size());
+  return &part;
+}
+
+Place Assembly::place(std::uint16_t block, std::uint64_t position, std::size_t size) {
+  if (block == 0) return {};
+  const Result<Part*> part = find_part(block, position, size);
+  if (!part) return {};
+  return {{(*part)->to + position, size}, message_.tensors[block - 1u].storage()};
+}
+
+Result<void> Assembly::add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes) {
+  Part& part = *TFD_TRY(find_part(block, position, bytes.size()));
+  std::byte* const to = part.to + part.filled;
+  if (bytes.data() != to) std::memcpy(to, bytes.data(), bytes.size());
   part.filled += bytes.size();
   if (part.filled < part.size) return {};
   if (block == 0) {

@@ -47,6 +47,8 @@ class Assembly {
   static Result<Assembly> begin(const FrameView& head, std::uint64_t most_bytes, BufferPool& pool);
   /// kInvalidArgument for a chunk that isn't the next one; kResourceExhausted as begin().
   Result<void> add(std::uint16_t block, std::uint64_t position, std::span<const std::byte> bytes);
+  /// Where such a chunk goes, so that it can be received there, and then added; empty: nowhere, or not yet.
+  Place place(std::uint16_t block, std::uint64_t position, std::size_t size);
   /// Bytes of the next block, if that may be lent: a whole tensor of floats. kInvalidArgument.
   Result<std::size_t> lent_bytes(std::uint16_t block) const;
   /// Has the block's tensor lie in `storage`. lent_bytes() has been asked.
@@ -65,13 +67,15 @@ class Assembly {
       : header_(header), most_bytes_(most_bytes), pool_(&pool) {}
   Result<void> read_envelope(std::span<const std::byte> envelope, std::span<const std::byte>& inlined);
   void skip_filled();
-  Result<void> take_memory(std::size_t block);
-
   struct Part {
     std::byte* to = nullptr;  // null until something of a tensor comes
     std::size_t size = 0;
     std::size_t filled = 0;
   };
+  /// The part that a chunk continues, with memory for it.
+  Result<Part*> find_part(std::uint16_t block, std::uint64_t position, std::size_t size);
+  Result<void> take_memory(std::size_t block);
+
   FrameHeader header_;
   std::uint64_t most_bytes_;
   BufferPool* pool_;

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "buffer_pool.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
@@ -50,9 +51,11 @@ class Wire {
   class Sink {
    public:
     virtual void on_message(LinkId link, std::span<const std::byte> bytes) = 0;
-    /// A piece of a buffer that lies in memory which the other process can change: it is copied, and not looked at
-    /// before.
-    virtual void on_piece(LinkId link, std::span<const std::byte> bytes) = 0;
+    /// Where the next piece, of this size, could be received instead of being copied there.
+    virtual Place place_piece(LinkId link, std::size_t size) = 0;
+    /// A piece of a buffer. With `keep` it was received where place_piece() had said. It may lie in memory which the
+    /// other process can change: it is copied, and not looked at before.
+    virtual void on_piece(LinkId link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) = 0;
     virtual void on_closed(LinkId link, const std::string& reason) = 0;
     /// The link was closed because one side has no key, or the keys differ. Not `certain`: the peer may have died just
     /// then.

@@ -28,6 +28,7 @@ constexpr Target kTargets[] = {
     {"task_messages", task_messages},
     {"collectives", collectives},
     {"rings", rings},
+    {"streams", streams},
     {"csv", csv},
     {"jsonl", jsonl},
     {"tfrecord", tfrecord},

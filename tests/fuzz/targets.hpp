@@ -40,6 +40,7 @@ void assemblies(std::string_view bytes);
 void task_messages(std::string_view bytes);
 void collectives(std::string_view bytes);
 void rings(std::string_view bytes);
+void streams(std::string_view bytes);
 void csv(std::string_view bytes);
 void jsonl(std::string_view bytes);
 void tfrecord(std::string_view bytes);

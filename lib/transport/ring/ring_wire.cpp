@@ -159,7 +159,7 @@ int RingWire::receive_from(Ring& ring, int most) {
       return got;
     }
     if ((*record)->is_piece)
-      sink_->on_piece(id, (*record)->bytes);
+      sink_->on_piece(id, (*record)->bytes, nullptr);
     else
       sink_->on_message(id, (*record)->bytes);
     if (ring.is_gone) return got;

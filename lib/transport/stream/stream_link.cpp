@@ -55,19 +55,30 @@ Result<bool> StreamLink::receive(std::span<std::byte> to) {
   return true;
 }
 
-Result<std::optional<StreamLink::Record>> StreamLink::next() {
-  if (received_ < kHeadBytes && !TFD_TRY(receive(std::span(head_).subspan(received_)))) return std::nullopt;
+Result<std::optional<StreamLink::Record>> StreamLink::next(Wire::Sink& sink) {
+  if (received_ < kHeadBytes) {
+    if (!TFD_TRY(receive(std::span(head_).subspan(received_)))) return std::nullopt;
+    TFD_TRY(begin_body(sink));
+  }
+  if (!TFD_TRY(receive(body_.bytes.subspan(received_ - kHeadBytes)))) return std::nullopt;
+  received_ = 0;
+  return Record{body_.bytes, is_piece_, std::move(body_.keep)};
+}
+
+Result<void> StreamLink::begin_body(Wire::Sink& sink) {
   std::uint32_t head = 0;
   std::memcpy(&head, head_.data(), kHeadBytes);
   const std::size_t size = head & ~kPieceFlag;
   if (size > kWireMessageBytes) return fail(Code::kInvalidArgument, "a record of {} bytes", size);
-  if (size > body_room_) {
-    body_room_ = std::max(size, kLeastRoom);
-    body_ = std::make_unique_for_overwrite<std::byte[]>(body_room_);
+  is_piece_ = (head & kPieceFlag) != 0;
+  body_ = is_piece_ ? sink.place_piece(id_, size) : Place{};
+  if (body_.keep) return {};
+  if (size > own_size_) {
+    own_size_ = std::max(size, kLeastRoom);
+    own_ = std::make_unique_for_overwrite<std::byte[]>(own_size_);
   }
-  if (!TFD_TRY(receive(std::span(body_.get(), size).subspan(received_ - kHeadBytes)))) return std::nullopt;
-  received_ = 0;
-  return Record{{body_.get(), size}, (head & kPieceFlag) != 0};
+  body_.bytes = std::span(own_.get(), size);
+  return {};
 }
 
 }  // namespace tfd::transport

@@ -29,10 +29,11 @@ class StreamLink {
   struct Record {
     std::span<const std::byte> bytes;
     bool is_piece = false;
+    std::shared_ptr<const void> keep = {};  // of a piece that lies where the sink had said
   };
-  /// The next one, valid until the next call; none: it hasn't come whole. kUnavailable: none will. kInvalidArgument:
-  /// what came is none.
-  Result<std::optional<Record>> next();
+  /// The next one, valid until the next call; none: it hasn't come whole. `sink` says where pieces go. kUnavailable:
+  /// none will. kInvalidArgument: what came is none.
+  Result<std::optional<Record>> next(Wire::Sink& sink);
 
  private:
   static constexpr std::size_t kHeadBytes = 4;
@@ -40,14 +41,18 @@ class StreamLink {
   /// Sends from `sent_` on. False: not all of it goes now.
   Result<bool> put(const Parcel& parcel);
   Result<bool> receive(std::span<std::byte> to);
+  /// Finds where the record goes whose head has come.
+  Result<void> begin_body(Wire::Sink& sink);
 
   LinkId id_;
   std::unique_ptr<process::Stream> stream_;
   std::deque<Parcel> unsent_;
   std::size_t sent_ = 0;                    // bytes of the first of them, its head included
   std::array<std::byte, kHeadBytes> head_;  // of what comes
-  std::unique_ptr<std::byte[]> body_;
-  std::size_t body_room_ = 0;
+  bool is_piece_ = false;
+  Place body_;
+  std::unique_ptr<std::byte[]> own_;  // where it goes if nobody says where
+  std::size_t own_size_ = 0;
   std::size_t received_ = 0;  // bytes of the record, its head included
 };
 

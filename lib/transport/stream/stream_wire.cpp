@@ -212,7 +212,7 @@ void StreamWire::on_broken(Line& line) {
 bool StreamWire::receive_from(Line& line, int most) {
   const LinkId id = line.link->id();
   for (int got = 0; got < most; ++got) {
-    const Result<std::optional<StreamLink::Record>> record = line.link->next();
+    Result<std::optional<StreamLink::Record>> record = line.link->next(*sink_);
     if (!record) {
       const bool is_end = record.error().code == Code::kUnavailable;
       end(line, !is_end ? record.error().message : !line.reason.empty() ? line.reason : std::string(kConnectionReset));
@@ -220,7 +220,7 @@ bool StreamWire::receive_from(Line& line, int most) {
     }
     if (!*record) return false;
     if ((*record)->is_piece)
-      sink_->on_piece(id, (*record)->bytes);
+      sink_->on_piece(id, (*record)->bytes, std::move((*record)->keep));
     else
       sink_->on_message(id, (*record)->bytes);
     if (line.is_gone) return false;

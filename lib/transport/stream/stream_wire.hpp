@@ -86,7 +86,10 @@ class StreamWire final : public BaseWire, private Wire::Sink {
 
   // What comes by libzmq.
   void on_message(LinkId link, std::span<const std::byte> bytes) override;
-  void on_piece(LinkId link, std::span<const std::byte> bytes) override { sink_->on_piece(link, bytes); }
+  Place place_piece(LinkId link, std::size_t size) override { return sink_->place_piece(link, size); }
+  void on_piece(LinkId link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) override {
+    sink_->on_piece(link, bytes, std::move(keep));
+  }
   void on_closed(LinkId link, const std::string& reason) override;
   void on_refused(LinkId link, const std::string& reason, bool certain) override;
   void on_stands(LinkId link) override { sink_->on_stands(link); }

@@ -119,7 +119,8 @@ TEST_CASE("ring: what comes over the network is received by who is too busy with
   struct Heard final : Wire::Sink {
     int messages = 0;
     void on_message(LinkId, std::span<const std::byte>) override { ++messages; }
-    void on_piece(LinkId, std::span<const std::byte>) override {}
+    Place place_piece(LinkId, std::size_t) override { return {}; }
+    void on_piece(LinkId, std::span<const std::byte>, std::shared_ptr<const void>) override {}
     void on_closed(LinkId, const std::string&) override {}
     void on_refused(LinkId, const std::string&, bool) override {}
     void on_stands(LinkId) override {}

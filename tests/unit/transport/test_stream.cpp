@@ -25,7 +25,18 @@ struct Side final : Wire::Sink {
     link = from;
     heard.emplace_back(as_text(bytes.first(std::min<std::size_t>(bytes.size(), 20))));
   }
-  void on_piece(LinkId from, std::span<const std::byte> bytes) override { on_message(from, bytes); }
+  Place place_piece(LinkId, std::size_t size) override {
+    if (!room || room->size() != size) return {};
+    return {std::as_writable_bytes(std::span(*room)), room};
+  }
+  void on_piece(LinkId from, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) override {
+    if (keep) {
+      CHECK(keep == room);
+      CHECK(bytes.data() == as_bytes(*room).data());
+      ++placed;
+    }
+    on_message(from, bytes);
+  }
   void on_closed(LinkId from, const std::string& reason) override {
     link = from;
     closed = reason;
@@ -37,6 +48,8 @@ struct Side final : Wire::Sink {
   LinkId link{};
   std::deque<std::string> heard;
   std::string closed;
+  std::shared_ptr<std::string> room;  // where pieces of its size go
+  int placed = 0;
 };
 
 struct Sides {
@@ -99,6 +112,48 @@ TEST_CASE("stream: once a large message moves all goes by a stream, in the order
     }
     for (int i = 0; i < sent; ++i) CHECK(side->heard.at(static_cast<std::size_t>(i)) == std::to_string(i));
   }
+}
+
+TEST_CASE("stream: a piece is received where it goes, and that is kept until it is there") {
+  bool is_sealed = false;
+  SUBCASE("plain") {}
+  SUBCASE("encrypted") { is_sealed = true; }
+  Sides sides(is_sealed);
+  sides.client.wire->take_up(sides.client.link, sides.server.wire->offer(sides.server.link));
+  REQUIRE(sides.client.wire->send(sides.client.link, large('x')));
+  REQUIRE(sides.until([&] { return sides.server.wire->count() == 1; }));
+  for (const char with : {'y', 'z'})  // the first may still go the other way
+    REQUIRE(sides.client.wire->send(sides.client.link, large(with)));
+  REQUIRE(sides.until([&] { return sides.server.heard.size() == 3; }));
+  sides.server.room = std::make_shared<std::string>(256 << 10, '-');
+  REQUIRE(sides.client.wire->send(sides.client.link, large('a')));
+  REQUIRE(sides.until([&] { return sides.server.placed == 1; }));
+  CHECK(*sides.server.room == std::string(256 << 10, 'a'));
+  CHECK(sides.server.room.use_count() == 1);  // it is let go of with the piece
+}
+
+TEST_CASE("stream: where a piece is being received stays, though nobody wants it any more") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const process::Fd there(ends[1]);
+  StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+  Side sink("", false);
+  sink.room = std::make_shared<std::string>(1000, '-');
+  const std::weak_ptr<std::string> room = sink.room;
+  std::string record;
+  put<std::uint32_t>(record, 1000 | std::uint32_t{1} << 31);
+  record.append(1000, 'x');
+  REQUIRE(::send(there.get(), record.data(), 500, MSG_NOSIGNAL) == 500);
+  CHECK_FALSE(link.next(sink).value());
+  sink.room.reset();
+  CHECK_FALSE(room.expired());
+  REQUIRE(::send(there.get(), record.data() + 500, record.size() - 500, MSG_NOSIGNAL) == 504);
+  auto whole = link.next(sink).value();
+  REQUIRE(whole);
+  CHECK(as_text(whole->bytes) == std::string(1000, 'x'));
+  CHECK(whole->keep == room.lock());
+  whole.reset();
+  CHECK(room.expired());
 }
 
 TEST_CASE("stream: where nobody gets through, all stays as it was") {
@@ -216,6 +271,7 @@ TEST_CASE("stream: records come whole, however they are cut, and false ones are 
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
   const process::Fd other(ends[1]);
+  Side sink("", false);
   StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
   const auto write = [&](std::string_view text) {
     REQUIRE(::send(other.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
@@ -227,30 +283,31 @@ TEST_CASE("stream: records come whole, however they are cut, and false ones are 
   bytes += "xyz";
   for (const char one : bytes.substr(0, bytes.size() - 1)) {
     write({&one, 1});
-    if (const auto record = link.next().value()) CHECK(as_text(record->bytes) == "abcde");
+    if (const auto record = link.next(sink).value()) CHECK(as_text(record->bytes) == "abcde");
   }
   write("z");
-  const auto piece = link.next().value();
+  const auto piece = link.next(sink).value();
   REQUIRE(piece);
   CHECK(piece->is_piece);
   CHECK(as_text(piece->bytes) == "xyz");
-  CHECK(!link.next().value());
+  CHECK(!link.next(sink).value());
   std::string longer;
   put<std::uint32_t>(longer, kWireMessageBytes + 1);
   write(longer);
-  CHECK(link.next().error().code == Code::kInvalidArgument);
+  CHECK(link.next(sink).error().code == Code::kInvalidArgument);
 }
 
 TEST_CASE("stream: what doesn't go at once is kept, and comes in order") {
   int ends[2];
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
   StreamLink sender(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+  Side sink("", false);
   StreamLink receiver(LinkId{2}, process::make_plain_stream(process::Fd(ends[1])));
   constexpr int kCount = 40;
   for (int i = 0; i < kCount; ++i) REQUIRE(sender.send(large(static_cast<char>('A' + i))).has_value());
   CHECK(sender.has_unsent());
   for (int i = 0; i < kCount;) {
-    const auto record = receiver.next().value();
+    const auto record = receiver.next(sink).value();
     if (record) {
       CHECK(record->bytes.size() == 256 << 10);
       CHECK(record->bytes.back() == static_cast<std::byte>('A' + i++));
