@@ -3,13 +3,20 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <future>
 #include <system_error>
 #include <thread>
 
 namespace tfd {
+namespace {
 
-void in_idle_time(Duration most, const std::function<void(const std::atomic<bool>& is_over)>& work) {
+constexpr Duration kLook = std::chrono::milliseconds(20);  // poll interval for a hurry
+
+}  // namespace
+
+void in_idle_time(Duration most, const std::atomic<bool>& is_hurried,
+                  const std::function<void(const std::atomic<bool>& is_over)>& work) {
   std::atomic<bool> is_over = false;
   std::packaged_task<void()> task([&] {
     const sched_param none{};
@@ -23,7 +30,8 @@ void in_idle_time(Duration most, const std::function<void(const std::atomic<bool
   } catch (const std::system_error&) {  // too many threads: all is left to the caller
     return;
   }
-  done.wait_for(most);
+  for (const Deadline end = Deadline::after(most); !end.expired() && !is_hurried.load(std::memory_order_relaxed);)
+    if (done.wait_for(std::min(kLook, end.remaining())) == std::future_status::ready) break;
   is_over = true;
   idle.join();
   done.get();  // what it has thrown

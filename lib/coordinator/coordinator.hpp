@@ -57,6 +57,7 @@ class Coordinator final : public ClusterCoordinator {
   Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
   Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
                                              Deadline deadline) override;
+  void hurry_writing() override { variables_->hurry_writing(); }
   Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
                             Deadline deadline) override;
   Result<void> use_averages(Deadline deadline) override;

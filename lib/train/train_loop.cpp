@@ -394,11 +394,12 @@ Result<void> TrainLoop::tell_saved() {
 Result<void> TrainLoop::await_saved() {
   const auto step = checkpoints_.saving_step();
   if (!step) return {};
-  driver_.wait_for_disk(true);
+  const bool waits = !checkpoints_.is_saved_within(Duration::zero());
+  if (waits) driver_.wait_for_disk(true);
   if (!checkpoints_.is_saved_within(kLongWait))
     report_.say(fmt::format("waiting until the checkpoint of step {} is on disk", *step));
   const auto is_saved = checkpoints_.finish_saving();
-  driver_.wait_for_disk(false);
+  if (waits) driver_.wait_for_disk(false);
   return TFD_TRY(is_saved) ? report_.saved(checkpoints_.step(), checkpoints_.path()) : Result<void>();
 }
 

@@ -52,8 +52,4 @@ Tensor owned(const Tensor& value) {
   return Tensor(value).unshared();  // with a second owner it copies
 }
 
-void unshare(Tensor& tensor) {
-  if (!tensor.is_sole_owner()) tensor = tensor.unshared();
-}
-
 }  // namespace tfd::variable

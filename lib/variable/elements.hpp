@@ -150,7 +150,5 @@ tensor::Tensor divided(const tensor::Tensor& value, std::int64_t count);
 /// A tensor to keep: a part of a larger buffer (a message, rows of a table) is copied out, so that it doesn't keep the
 /// rest.
 tensor::Tensor owned(const tensor::Tensor& value);
-/// Makes the tensor its buffer's sole owner.
-void unshare(tensor::Tensor& tensor);
 
 }  // namespace tfd::variable

@@ -41,6 +41,7 @@ class PlacedVariables {
   /// task::ParameterServers::begin_writing(), after a probe of the directory the first time. kUnimplemented: variables
   /// have copies, whose values only a coordinator can put together.
   Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run, Deadline deadline);
+  void hurry_writing() { servers_.hurry_writing(); }
   Result<void> import_state(const State& state, Deadline deadline);
   Result<void> use_averages(Deadline deadline);
 

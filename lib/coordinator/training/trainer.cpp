@@ -46,6 +46,9 @@ class CoordinatorDriver final : public train::StepDriver {
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override;
   Result<variable::Checkpoint> export_state() override;
   Result<std::optional<SnapshotElsewhere>> begin_writing(const std::string& run) override;
+  void wait_for_disk(bool waits) override {
+    if (waits) coordinator_->hurry_writing();
+  }
   Result<void> import_state(const variable::Checkpoint& state) override;
   Result<void> use_averages() override;
   void show(const std::string& standing) override { coordinator_->show_training(standing); }

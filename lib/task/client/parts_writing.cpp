@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Duration kFetch = std::chrono::minutes(5);
+constexpr Duration kHurry = std::chrono::minutes(1);
 constexpr Duration kWrite = std::chrono::hours(1);  // of one part, however slow the disk is
 constexpr std::size_t kMostAnswer = 64 * 1024;
 
@@ -31,6 +32,10 @@ Result<std::string> absolute(const std::string& directory) {
   auto out = fs::absolute(directory, error).lexically_normal().string();
   if (error) return fail_errno(error.value(), directory);
   return out;
+}
+
+void hurry(ServerClient& task) {
+  task.hurry_parts(Deadline::after(kHurry), [](const Result<void>&) {});
 }
 
 bool is_full(const Error& error) { return error.code == Code::kResourceExhausted; }
@@ -230,6 +235,7 @@ Result<std::vector<variable::CheckpointPart>> ParameterServers::Writing::write_p
           }
           done(fail(std::move(part).error()));
         });
+    if (servers_.hurries_) hurry(task);  // it was sent before there was anything to hurry
   });
   if (written) return std::move(answers->parts);
   const bool is_lost = written.error().code == Code::kUnavailable || written.error().code == Code::kPermissionDenied;
@@ -240,6 +246,7 @@ Result<std::vector<variable::CheckpointPart>> ParameterServers::Writing::write_p
 
 // Due updates are made first: the client that should have made them may be gone.
 Result<variable::WriteParts> ParameterServers::begin_writing(Deadline deadline) {
+  hurries_ = false;
   TFD_TRY(make_due(std::nullopt, true, deadline, {}));
   const auto exports = std::make_shared<std::vector<ExportedState>>(tasks_.size());  // with the callbacks
   TFD_TRY(do_on(all(), [&](ServerClient& task, std::size_t i, auto done) {
@@ -254,6 +261,11 @@ Result<variable::WriteParts> ParameterServers::begin_writing(Deadline deadline) 
   return variable::WriteParts([writing](const std::string& directory, const std::string& unfinished) {
     return writing->write(directory, unfinished);
   });
+}
+
+void ParameterServers::hurry_writing() {
+  hurries_ = true;
+  for (ServerClient& task : tasks_) hurry(task);
 }
 
 }  // namespace tfd::task

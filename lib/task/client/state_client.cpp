@@ -178,6 +178,10 @@ void ServerClient::write_part(std::uint64_t id, const std::vector<std::uint32_t>
                      decoded(std::move(done), decode_written_part));
 }
 
+void ServerClient::hurry_parts(Deadline deadline, Callback<void> done) {
+  endpoint().request(peer(), encode_state(StateKind::kHurryParts, epoch()), deadline, acknowledged(std::move(done)));
+}
+
 void ServerClient::begin_import(Deadline deadline, Callback<std::uint64_t> done) {
   endpoint().request(peer(), encode_state(StateKind::kBeginImport, epoch()), deadline,
                      decoded(std::move(done), decode_state_id));

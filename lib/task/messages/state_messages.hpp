@@ -14,6 +14,7 @@
 //   kBeginParts    as kBeginExport, for kWritePart: rows of variables change where they lie meanwhile
 //   kWritePart     id, positions in what kBeginParts listed, where to -> size and digest of the part, once it is on
 //                  disk; the export has ended then
+//   kHurryParts    nothing -> nothing; somebody waits for the parts that this client has being written
 //
 // Thread rule: pure functions.
 #include <cstdint>
@@ -36,8 +37,9 @@ enum class StateKind : std::uint16_t {
   kProbe = 36,
   kWritePart = 37,
   kBeginParts = 38,
+  kHurryParts = 39,
 };
-constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 38; }
+constexpr bool is_state_kind(std::uint16_t kind) { return kind >= 30 && kind <= 39; }
 
 struct ExportPart {
   std::uint64_t id = 0;
@@ -55,7 +57,7 @@ struct WritePart {
 };
 
 // decode_x() returns kInvalidArgument for a malformed message.
-/// The requests kBeginExport, kBeginParts and kBeginImport, and an empty answer.
+/// The requests kBeginExport, kBeginParts, kBeginImport and kHurryParts, and an empty answer.
 transport::Message encode_state(StateKind kind, std::uint64_t epoch = 0);
 /// kEndState, kCommitImport, and kBeginImport's answer.
 transport::Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch = 0);

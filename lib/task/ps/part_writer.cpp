@@ -185,17 +185,18 @@ class PartFile {
 };
 
 /// Writes a part in time that nobody else wants, so that updates go on as ever; what is left when that takes too long,
-/// since the processors are always busy, as anybody else does.
+/// since the processors are always busy, or somebody waits for it, as anybody else does.
 Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
-                                            const std::atomic<bool>& is_cancelled) {
+                                            const std::atomic<bool>& is_cancelled,
+                                            const std::atomic<bool>& is_hurried) {
   const process::Fd directory = TFD_TRY(open_unfinished(place.directory, place.name));
   PartFile file = TFD_TRY(PartFile::make(directory, place, values));
   const Clock::time_point idle_until = Clock::now() + kIdleTime;
   while (!file.is_written()) {
     Result<void> written;
     const Duration idle = idle_until - Clock::now();
-    if (idle > Duration::zero())
-      in_idle_time(idle, [&](const auto& is_over) { written = file.write(is_cancelled, is_over); });
+    if (idle > Duration::zero() && !is_hurried.load(std::memory_order_relaxed))
+      in_idle_time(idle, is_hurried, [&](const auto& is_over) { written = file.write(is_cancelled, is_over); });
     else
       written = file.write(is_cancelled, false);
     TFD_TRY(std::move(written));
@@ -226,8 +227,8 @@ void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPl
         fail(Code::kFailedPrecondition, "no probe has shown the directory {}", printable(place.directory)));
   auto work = std::make_shared<Work>(connection, export_id, std::move(responder));
   const auto own = std::make_shared<variable::NamedValues>(std::move(values));  // a std::function can be copied
-  work->run = [place = std::move(place), own](const auto& is_cancelled) -> Result<transport::Message> {
-    return encode(TFD_TRY(write_part(place, *own, is_cancelled)));
+  work->run = [place = std::move(place), own](const Work& self) -> Result<transport::Message> {
+    return encode(TFD_TRY(write_part(place, *own, self.is_cancelled, self.is_hurried)));
   };
   add(std::move(work));
 }
@@ -249,18 +250,23 @@ void PartWriter::add(std::shared_ptr<Work> work) {
 }
 
 template <class Is>
-void PartWriter::cancel_if(const Is& is) {
+void PartWriter::set_if(std::atomic<bool> Work::*flag, const Is& is) {
   const MutexLock lock(mutex_);
   for (const auto& work : waiting_)
-    if (is(*work)) work->is_cancelled.store(true, std::memory_order_relaxed);
+    if (is(*work)) (*work.*flag).store(true, std::memory_order_relaxed);
 }
 
 void PartWriter::cancel(std::uint64_t connection, std::uint64_t export_id) {
-  cancel_if([&](const Work& work) { return work.connection == connection && work.export_id == export_id; });
+  set_if(&Work::is_cancelled,
+         [&](const Work& work) { return work.connection == connection && work.export_id == export_id; });
 }
 
 void PartWriter::cancel(std::uint64_t connection) {
-  cancel_if([&](const Work& work) { return work.connection == connection; });
+  set_if(&Work::is_cancelled, [&](const Work& work) { return work.connection == connection; });
+}
+
+void PartWriter::hurry(std::uint64_t connection) {
+  set_if(&Work::is_hurried, [&](const Work& work) { return work.connection == connection; });
 }
 
 void PartWriter::stop() {
@@ -268,7 +274,7 @@ void PartWriter::stop() {
     const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  cancel_if([](const Work&) { return true; });
+  set_if(&Work::is_cancelled, [](const Work&) { return true; });
   wake_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
@@ -282,7 +288,7 @@ void PartWriter::work() {
     lock.unlock();
     Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it any more");
     try {
-      if (!work->is_cancelled.load(std::memory_order_relaxed)) answer = work->run(work->is_cancelled);
+      if (!work->is_cancelled.load(std::memory_order_relaxed)) answer = work->run(*work);
     } catch (const std::bad_alloc&) {
       answer = fail(Code::kResourceExhausted, "no memory to write a part of a checkpoint");
     }

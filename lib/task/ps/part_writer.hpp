@@ -32,6 +32,8 @@ class PartWriter {
   /// Writes values, whose memory is released one by one, and answers with the part. `export_id` is what it ends by.
   void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
              std::uint64_t epoch, transport::Responder responder);
+  /// Somebody waits for what this connection has being written: it isn't left to idle time any more.
+  void hurry(std::uint64_t connection);
   /// Ends what was begun for an export of this connection, or for all of them.
   void cancel(std::uint64_t connection, std::uint64_t export_id);
   void cancel(std::uint64_t connection);
@@ -47,12 +49,13 @@ class PartWriter {
     const std::uint64_t connection;
     const std::uint64_t export_id;  // 0: a probe
     std::atomic<bool> is_cancelled{false};
-    std::function<Result<transport::Message>(const std::atomic<bool>& is_cancelled)> run;
+    std::atomic<bool> is_hurried{false};
+    std::function<Result<transport::Message>(const Work& work)> run;
     transport::Responder responder;
   };
   void add(std::shared_ptr<Work> work);
   template <class Is>
-  void cancel_if(const Is& is);
+  void set_if(std::atomic<bool> Work::*flag, const Is& is);
   void work();
   bool is_shown(const std::string& directory, std::uint64_t epoch) TFD_EXCLUDES(mutex_);
   void show(const std::string& directory, std::uint64_t epoch) TFD_EXCLUDES(mutex_);

@@ -30,7 +30,8 @@ tl::unexpected<Error> no_transfer(const char* what) {
 void StateTransfers::handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
                             transport::Responder responder) {
   const auto kind = static_cast<StateKind>(request.kind);
-  if (kind == StateKind::kBeginExport || kind == StateKind::kBeginParts || kind == StateKind::kBeginImport)
+  if (kind == StateKind::kBeginExport || kind == StateKind::kBeginParts || kind == StateKind::kBeginImport ||
+      kind == StateKind::kHurryParts)
     if (auto decoded = decode_empty(request); !decoded) return responder.reply(fail(std::move(decoded).error()));
   switch (kind) {
     case StateKind::kBeginExport:
@@ -48,6 +49,9 @@ void StateTransfers::handle(const Served& served, const transport::Caller& calle
       return probe(caller.connection, request, std::move(responder));
     case StateKind::kWritePart:
       return write_part(caller.connection, request, std::move(responder));
+    case StateKind::kHurryParts:
+      writer_.hurry(caller.connection);
+      return responder.reply(encode_state(StateKind::kHurryParts));
     case StateKind::kEndState:
       break;
   }

@@ -145,10 +145,11 @@ TEST_CASE("text: globs, splitting, and what a terminal must not see") {
   CHECK(printable("\xff\xfe{\xC3") == "??{?");
 }
 
-TEST_CASE("idle time: work has a thread of that kind, until it is done or its time is over; what it throws is thrown") {
+TEST_CASE("idle time: work has a thread of that kind, until it is done, its time is over or somebody is in a hurry") {
+  std::atomic<bool> is_hurried{false};
   int policy = -1;
   std::thread::id thread;
-  in_idle_time(1h, [&](const std::atomic<bool>& is_over) {
+  in_idle_time(1h, is_hurried, [&](const std::atomic<bool>& is_over) {
     CHECK(!is_over);
     policy = ::sched_getscheduler(0);
     thread = std::this_thread::get_id();
@@ -156,10 +157,15 @@ TEST_CASE("idle time: work has a thread of that kind, until it is done or its ti
   CHECK(policy == SCHED_IDLE);
   CHECK(thread != std::this_thread::get_id());
   CHECK(::sched_getscheduler(0) != SCHED_IDLE);
-  in_idle_time(1ms, [](const std::atomic<bool>& is_over) {
+  in_idle_time(1ms, is_hurried, [](const std::atomic<bool>& is_over) {
     while (!is_over) std::this_thread::yield();
   });
-  CHECK_THROWS_AS(in_idle_time(1h, [](const auto&) { throw std::bad_alloc(); }), std::bad_alloc);
+  in_idle_time(1h, is_hurried, [&](const std::atomic<bool>& is_over) {
+    is_hurried = true;
+    while (!is_over) std::this_thread::yield();
+  });
+  is_hurried = false;
+  CHECK_THROWS_AS(in_idle_time(1h, is_hurried, [](const auto&) { throw std::bad_alloc(); }), std::bad_alloc);
 }
 
 TEST_CASE("random: texts have two digits for each byte, and no two are the same") {

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint16_t kProbe = 36, kWritePart = 37;
+constexpr std::uint16_t kProbe = 36, kWritePart = 37, kHurryParts = 39;
 
 std::vector<std::string> by_servers(const std::string& directory, const std::string& steps) {
   return {R"(train.checkpoint={"dir": ")" + directory + R"(", "every": 20, "by": "servers"})", "train.steps=" + steps};
@@ -90,6 +90,29 @@ TEST_CASE("checkpoints by servers: steps go on while one is written, and the nex
   REQUIRE(said.size() == 1);
   CHECK(said[0] == "cannot write a checkpoint of step 20: ps:1: no space left on device");
   CHECK_FALSE(has_unfinished(directory.path()));
+}
+
+TEST_CASE(
+    "checkpoints by servers: one that is waited for is in a hurry, which a server hears after what it is to write") {
+  TemporaryDirectory directory;
+  Bed bed;
+  Kept kept;
+  bed.takes = [&](const std::string& task, std::uint16_t kind, transport::Responder& responder) {
+    if (task == "ps:1" && kind == kWritePart) {
+      kept.responder.emplace(std::move(responder));
+      return true;
+    }
+    if (task == "ps:1" && kind == kHurryParts && kept.responder)  // as after the last step, which nothing follows
+      std::exchange(kept.responder, std::nullopt)->reply(fail(Code::kResourceExhausted, "no space left on device"));
+    return false;
+  };
+  Training training(bed, by_servers(directory.path(), "10"));
+  std::vector<std::string> said;
+  training.options.log =
+      Log("coordinate", [&](LogLevel, std::string_view, std::string_view text) { said.emplace_back(text); });
+  CHECK_FALSE(training.run());
+  REQUIRE(said.size() == 1);
+  CHECK(said[0] == "cannot write a checkpoint of step 10: ps:1: no space left on device");
 }
 
 TEST_CASE(

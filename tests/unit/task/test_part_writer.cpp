@@ -84,8 +84,10 @@ ExportedState snapshot_of(PsClient& client) {
 }
 Asked<CheckpointPart> write_to(PsClient& client, std::uint64_t id, const PartPlace& place,
                                const std::vector<std::uint32_t>& positions = {0, 1, 2, 3}) {
-  return client.ask<CheckpointPart>(
-      [&](Deadline deadline, auto done) { client.task().write_part(id, positions, place, deadline, done); });
+  return client.ask<CheckpointPart>([&](Deadline deadline, auto done) {
+    client.task().write_part(id, positions, place, deadline, done);
+    client.task().hurry_parts(deadline, [](const Result<void>&) {});  // other tests may have all the processors
+  });
 }
 Error write_refused(PsClient& client, const PartPlace& place, const std::vector<std::uint32_t>& positions = {0}) {
   const auto answer = write_to(client, snapshot_of(client).id, place, positions).get();

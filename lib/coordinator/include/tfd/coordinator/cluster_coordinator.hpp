@@ -270,6 +270,8 @@ class ClusterCoordinator {
   /// found out now.
   virtual Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
                                                      Deadline deadline) = 0;
+  /// Tells the parameter servers that what they write is waited for: until then they give way to all other work.
+  virtual void hurry_writing() = 0;
   virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
                                     Deadline deadline) = 0;
   /// Replaces every variable by its average, at the end of a training with "use_ema".

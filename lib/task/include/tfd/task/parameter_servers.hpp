@@ -191,6 +191,8 @@ class ParameterServers {
   /// to disk, into a directory that a probe has shown; it is called once or not at all, on any thread, and must not
   /// outlive this. It returns what update() does, kAborted excepted.
   Result<variable::WriteParts> begin_writing(Deadline deadline);
+  /// Tells all that what they write is waited for. Doesn't wait for their answers.
+  void hurry_writing();
   Result<void> import_state(const NamedState& state, Deadline deadline);
   /// Replaces every value by its average, if the optimizer keeps one; called at the end of training.
   Result<void> use_averages(Deadline deadline);
@@ -232,6 +234,7 @@ class ParameterServers {
   std::vector<ServerClient> tasks_;
   std::vector<transport::Incarnation> incarnations_;
   std::atomic<std::uint64_t> next_sequence_{0};
+  std::atomic<bool> hurries_{false};  // what is written, or will be next, is waited for
 };
 
 }  // namespace tfd::task

@@ -130,6 +130,8 @@ class ServerClient : public TaskClient {
   /// such export; kCancelled: end_state(), or the connection's end; the errors of the system, with the path.
   void write_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, const PartPlace& place,
                   Deadline deadline, Callback<variable::CheckpointPart> done);
+  /// Parts are written in time that nobody else wants, until this says that they are waited for.
+  void hurry_parts(Deadline deadline, Callback<void> done);
   void begin_import(Deadline deadline, Callback<std::uint64_t> done);
   void import_part(std::uint64_t id, const std::vector<std::pair<std::string, tensor::Tensor>>& values,
                    Deadline deadline, Callback<void> done);
