@@ -73,11 +73,11 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
 // One that is still connecting, or is being started again after its death, would otherwise wait for a coordinator for
 // ever: it is told as soon as it is there.
 void Coordinator::dismiss_once_up(task::TaskClient task, Deadline deadline, std::function<void(Result<void>)> done) {
-  const bool is_lost = endpoint_->state(task.peer()) == transport::PeerState::kLost;
-  if (is_lost && deadline.expired()) return done(fail(Code::kDeadlineExceeded, "{} hasn't come back", task.name()));
-  if (!is_lost) return task.shutdown(epoch_, deadline, std::move(done));
-  endpoint_->post_at(Clock::now() + kAskAgain, [this, task = std::move(task), deadline, done = std::move(done)] {
-    dismiss_once_up(task, deadline, done);
+  task.shutdown(epoch_, deadline, [this, task, deadline, done = std::move(done)](const Result<void>& answer) {
+    if (answer || answer.error().code != Code::kUnavailable) return done(answer);
+    if (deadline.expired()) return done(fail(Code::kDeadlineExceeded, "{} hasn't come back", task.name()));
+    endpoint_->post_at(Clock::now() + kAskAgain,
+                       [this, task, deadline, done] { dismiss_once_up(task, deadline, done); });
   });
 }
 

@@ -257,6 +257,7 @@ void Core::on_violation(Link& link, const Error& error) {
     // A single connection of a listening socket can't be closed: it gets a goodbye and is ignored from then on; data it
     // had sent is freed.
     const auto old = links_.extract(id);
+    wire_->forget(id);
     Link& deaf = open_link(id);
     deaf.is_bad = true;
     if (error.code == Code::kProtocolMismatch)

@@ -202,6 +202,8 @@ Result<std::optional<Link::Arrived>> Link::on_head(const FrameView& frame) {
 Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> bytes) {
   const FrameHeader header = *awaited_;
   awaited_.reset();
+  if (const std::byte* const place = std::exchange(place_, nullptr); place != nullptr && place != bytes.data())
+    return fail(Code::kInvalidArgument, "a chunk comes by two ways");
   if (bytes.size() != header.body_size)
     return fail(Code::kInvalidArgument, "a chunk of {} bytes instead of {}", bytes.size(), header.body_size);
   const auto found = partials_.find(header.id);
@@ -226,7 +228,9 @@ Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> b
 Place Link::place_chunk(std::size_t size) {
   const auto found = size == awaited_->body_size ? partials_.find(awaited_->id) : partials_.end();
   if (found == partials_.end()) return {};
-  return found->second.assembly.place(awaited_->block, awaited_->position, size);
+  Place out = found->second.assembly.place(awaited_->block, awaited_->position, size);
+  place_ = out.bytes.data();
+  return out;
 }
 
 Result<std::optional<Link::Arrived>> Link::on_lent(const FrameView& frame, Wire& wire) {

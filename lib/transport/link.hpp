@@ -73,12 +73,15 @@ class Link {
   Result<void> count_received(const FrameHeader& header);
   /// The detached body of the last frame is what comes next.
   bool awaits_chunk() const { return awaited_.has_value(); }
-  void await_chunk(const FrameHeader& header) { awaited_ = header; }
+  void await_chunk(const FrameHeader& header) {
+    awaited_ = header;
+    place_ = nullptr;
+  }
   /// A complete message, or one that was refused for its size; an error if the frames make no sense, or begin more
   /// messages than they may.
   Result<std::optional<Arrived>> on_head(const FrameView& frame);
   Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
-  /// Where the awaited chunk goes, if it is of this size.
+  /// Where the awaited chunk goes, if it is of this size. Nothing but what was received there is taken for it then.
   Place place_chunk(std::size_t size);
   Result<std::optional<Arrived>> on_lent(const FrameView& frame, Wire& wire);
   /// Forgets what has arrived of message `id`.
@@ -150,6 +153,7 @@ class Link {
   Clock::time_point gave_credit_{};
   Clock::time_point answered_ping_{};
   std::optional<FrameHeader> awaited_;
+  const std::byte* place_ = nullptr;  // where it is being received; null: anywhere
   std::unordered_map<std::uint64_t, Partial> partials_;
   std::uint64_t partial_bytes_ = 0;
 };

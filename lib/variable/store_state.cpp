@@ -2,6 +2,7 @@
 //
 // A store's state as a checkpoint has it: taken, named, checked and put back.
 #include <algorithm>
+#include <atomic>
 
 #include "elements.hpp"
 #include "tfd/base/text.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
 namespace tfd::checkpoint_tool {

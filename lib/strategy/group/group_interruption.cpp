@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "group_member.hpp"
+#include "group_messages.hpp"
 
 namespace tfd::strategy {
 namespace {

@@ -107,7 +107,7 @@ class Server final : public TaskServer {
         [this](std::function<void()> action) { endpoint_->post(std::move(action)); },
         [this](Clock::time_point when, std::function<void()> action) { endpoint_->post_at(when, std::move(action)); });
     ready_ = true;
-    if (options_.lonely_after > Duration{}) say_if_lonely(options_.lonely_after);
+    if (options_.lonely_after > Duration{}) say_if_lonely(*endpoint_, options_.lonely_after);
     return {};
   }
 
@@ -123,12 +123,13 @@ class Server final : public TaskServer {
   /// run without one, which may be thousands.
   using Holders = std::unordered_map<transport::Incarnation, std::uint64_t>;
 
-  void say_if_lonely(Duration after) {
-    endpoint_->post_at(started_ + after, [this, after] {
+  // The endpoint: the member is null while that is being destroyed.
+  void say_if_lonely(transport::Endpoint& endpoint, Duration after) {
+    endpoint.post_at(started_ + after, [this, after, endpoint = &endpoint] {
       if (was_asked_) return;
       const Duration waited = Clock::now() - started_;
       options_.log.warning("waiting for a coordinator: none has come in {}", rounded_duration(waited));
-      say_if_lonely(doubled_beyond(after, waited));
+      say_if_lonely(*endpoint, doubled_beyond(after, waited));
     });
   }
 

@@ -72,13 +72,16 @@ Result<void> StreamLink::begin_body(Wire::Sink& sink) {
   if (size > kWireMessageBytes) return fail(Code::kInvalidArgument, "a record of {} bytes", size);
   is_piece_ = (head & kPieceFlag) != 0;
   body_ = is_piece_ ? sink.place_piece(id_, size) : Place{};
-  if (body_.keep) return {};
+  if (!body_.keep) use_own(size);
+  return {};
+}
+
+void StreamLink::use_own(std::size_t size) {
   if (size > own_size_) {
     own_size_ = std::max(size, kLeastRoom);
     own_ = std::make_unique_for_overwrite<std::byte[]>(own_size_);
   }
-  body_.bytes = std::span(own_.get(), size);
-  return {};
+  body_ = {std::span(own_.get(), size), nullptr};
 }
 
 }  // namespace tfd::transport

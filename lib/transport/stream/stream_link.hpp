@@ -34,6 +34,10 @@ class StreamLink {
   /// The next one, valid until the next call; none: it hasn't come whole. `sink` says where pieces go. kUnavailable:
   /// none will. kInvalidArgument: what came is none.
   Result<std::optional<Record>> next(Wire::Sink& sink);
+  /// Nobody wants the piece any more that is being received: the place where it goes is let go of.
+  void let_go() {
+    if (body_.keep) use_own(body_.bytes.size());
+  }
 
  private:
   static constexpr std::size_t kHeadBytes = 4;
@@ -43,6 +47,7 @@ class StreamLink {
   Result<bool> receive(std::span<std::byte> to);
   /// Finds where the record goes whose head has come.
   Result<void> begin_body(Wire::Sink& sink);
+  void use_own(std::size_t size);
 
   LinkId id_;
   std::unique_ptr<process::Stream> stream_;

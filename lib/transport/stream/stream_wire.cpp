@@ -86,6 +86,7 @@ void StreamWire::disconnect(LinkId link) {
 
 void StreamWire::forget(LinkId link) {
   if (door_) door_->withdraw(link);
+  if (const LinePtr line = find(link)) line->link->let_go();
 }
 
 bool StreamWire::send(LinkId link, Parcel parcel) {
@@ -263,6 +264,7 @@ bool StreamWire::receive(Wire::Sink& sink, int most) {
 
 void StreamWire::on_message(LinkId link, std::span<const std::byte> bytes) {
   if (!bytes.empty()) {
+    if (const LinePtr line = find(link); line && line->reads) return end(*line, "a message came after the last one");
     if (bytes.size() >= kLarge) connect_stream(link);
     return sink_->on_message(link, bytes);
   }

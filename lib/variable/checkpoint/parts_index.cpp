@@ -8,6 +8,7 @@
 
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/tensor/safetensors.hpp"
 #include "tfd/variable/sharding.hpp"
 #include "tfd/variable/slot_mark.hpp"

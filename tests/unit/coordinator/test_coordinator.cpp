@@ -404,20 +404,27 @@ TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to k
 
 TEST_CASE("coordinator: says goodbye to tasks that come late, or come back, and names those that don't") {
   Bed bed(3, 1);
+  constexpr std::uint16_t kShutdownKind = 12;
+  std::atomic<bool> is_starting{true};
+  bed.takes = [&](const std::string& task, std::uint16_t kind, transport::Responder& responder) {
+    if (task != "worker:2" || kind != kShutdownKind || !is_starting.exchange(false)) return false;
+    responder.reply(fail(Code::kUnavailable, "worker:2 is starting"));
+    return true;
+  };
   bed.kill("worker:1");
   auto options = bed.options();
   options.keep_servers = false;
   const auto coordinator = bed.connect(make_program(), options);
   bed.kill("worker:2");
   until([&] { return coordinator->workers_up() == 1; });
-  std::thread comers([&] {
+  const std::jthread comers([&] {
     until([&] { return bed.goodbyes == 2; });
     bed.start("worker:1");
     bed.start("worker:2");
   });
   good(coordinator->shutdown_tasks(soon()));
-  comers.join();
   CHECK(bed.goodbyes == 4);
+  CHECK_FALSE(is_starting);
 }
 
 TEST_CASE("coordinator: names the tasks that its goodbye didn't reach") {
@@ -426,7 +433,7 @@ TEST_CASE("coordinator: names the tasks that its goodbye didn't reach") {
   const auto coordinator = bed.connect();
   bed.kill("worker:2");
   until([&] { return coordinator->workers_up() == 1; });
-  const auto told = coordinator->shutdown_tasks(Deadline::after(100ms));
+  const auto told = coordinator->shutdown_tasks(Deadline::after(1s));
   REQUIRE_FALSE(told);
   CHECK(told.error().message == "worker:1 and worker:2 did not answer the goodbye");
   CHECK(bed.goodbyes == 2);

@@ -156,6 +156,41 @@ TEST_CASE("stream: where a piece is being received stays, though nobody wants it
   CHECK(room.expired());
 }
 
+TEST_CASE("stream: a place is let go of while a piece is being received there, if nobody wants that any more") {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  const process::Fd there(ends[1]);
+  StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+  Side sink("", false);
+  sink.room = std::make_shared<std::string>(1000, '-');
+  std::string record;
+  put<std::uint32_t>(record, 1000 | std::uint32_t{1} << 31);
+  record.append(1000, 'x');
+  REQUIRE(::send(there.get(), record.data(), 500, MSG_NOSIGNAL) == 500);
+  CHECK_FALSE(link.next(sink).value());
+  CHECK(sink.room.use_count() == 2);
+  link.let_go();
+  CHECK(sink.room.use_count() == 1);
+  REQUIRE(::send(there.get(), record.data() + 500, record.size() - 500, MSG_NOSIGNAL) == 504);
+  const auto whole = link.next(sink).value();  // the next record begins where it should
+  REQUIRE(whole);
+  CHECK(whole->bytes.size() == 1000);
+  CHECK(as_text(whole->bytes.subspan(500)) == std::string(500, 'x'));
+  CHECK(as_text(std::as_bytes(std::span(*sink.room))).substr(496) == std::string(504, '-'));
+}
+
+TEST_CASE("stream: who sends the other way after its last message there is cut off") {
+  Sides sides(false);
+  sides.client.wire->take_up(sides.client.link, sides.server.wire->offer(sides.server.link));
+  REQUIRE(sides.client.wire->send(sides.client.link, large('x')));
+  REQUIRE(sides.until([&] { return sides.server.wire->count() == 1 && sides.client.wire->count() == 1; }));
+  REQUIRE(sides.client.wire->send(sides.client.link, {.bytes = "by the stream"}));
+  REQUIRE(sides.until([&] { return !sides.server.heard.empty() && sides.server.heard.back() == "by the stream"; }));
+  sides.client.wire->send_past_stream(sides.client.link, {.bytes = "by libzmq"});
+  REQUIRE(sides.until([&] { return !sides.server.closed.empty(); }));
+  CHECK(sides.server.closed == "a message came after the last one");
+}
+
 TEST_CASE("stream: where nobody gets through, all stays as it was") {
   Sides sides(false);
   StreamOffer offer = StreamOffer::decode(sides.server.wire->offer(sides.server.link)).value();
