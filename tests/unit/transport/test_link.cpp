@@ -3,6 +3,7 @@
 // One connection without a wire: batches, chunks, credit. And the timers.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <deque>
 
 #include "link.hpp"
@@ -105,6 +106,34 @@ TEST_CASE("link: small messages that are queued together travel as one") {
   for (std::uint64_t id = 1; id <= 10; ++id) ends.queue(id, {1, std::string(30000, 'x'), {}});
   CHECK(ends.out.ship(ends.tape));
   CHECK(ends.tape.sent.size() == 5);  // of at most 64 KiB
+}
+
+TEST_CASE("link: a chunk has a place once it is announced, and is taken from there only") {
+  Ends ends;
+  ends.queue(1, {1, "", {bytes(20'000)}});
+  CHECK(ends.out.ship(ends.tape));
+  REQUIRE(ends.tape.sent.size() >= 2);
+  std::span<const std::byte> frames = as_bytes(ends.tape.sent[0].bytes);
+  CHECK(ends.in.on_head(*take_frame(frames)).has_value());
+  ends.in.await_chunk(take_frame(frames)->header);
+  const std::span<const std::byte> piece = ends.tape.sent[1].piece;
+  CHECK_FALSE(ends.in.place_chunk(piece.size() + 1).keep);  // not what was announced
+  const Place place = ends.in.place_chunk(piece.size());
+  REQUIRE(place.keep);
+  REQUIRE(place.bytes.size() == piece.size());
+  SUBCASE("from there") {
+    std::ranges::copy(piece, place.bytes.begin());
+    CHECK(ends.in.on_chunk(place.bytes).has_value());
+  }
+  SUBCASE("by another way, while it is still being received there") {
+    const auto refused = ends.in.on_chunk(piece);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Code::kInvalidArgument);
+  }
+  SUBCASE("after its message was given up") {
+    ends.in.drop_partial(1);
+    CHECK_FALSE(ends.in.on_chunk(place.bytes)->has_value());
+  }
 }
 
 TEST_CASE("link: no message of the wire is larger than a chunk and its header, and small ones overtake large ones") {
