@@ -121,7 +121,7 @@ class StreamCommunicator : public Communicator {
   void sleep(std::uint64_t number, Clock::time_point until) TFD_REQUIRES(driving_);
   void poll_streams(Clock::time_point until) TFD_REQUIRES(driving_);
 
-  Error gone(Peer& peer);
+  Error gone(Peer& peer) TFD_REQUIRES(driving_);
   Error nonsense(const Peer& peer, std::string_view why) const;
   /// The group ends with this error; the others are told, for at most `linger`.
   Error end_with(Error error, Duration linger) TFD_REQUIRES(driving_);
