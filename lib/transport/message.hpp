@@ -67,6 +67,7 @@ class Assembly {
       : header_(header), most_bytes_(most_bytes), pool_(&pool) {}
   Result<void> read_envelope(std::span<const std::byte> envelope, std::span<const std::byte>& inlined);
   void skip_filled();
+
   struct Part {
     std::byte* to = nullptr;  // null until something of a tensor comes
     std::size_t size = 0;

@@ -263,13 +263,13 @@ bool StreamWire::receive(Wire::Sink& sink, int most) {
 }
 
 void StreamWire::on_message(LinkId link, std::span<const std::byte> bytes) {
+  const LinePtr line = find(link);
   if (!bytes.empty()) {
-    if (const LinePtr line = find(link); line && line->reads) return end(*line, "a message came after the last one");
+    if (line && line->reads) return end(*line, "a message came after the last one");
     if (bytes.size() >= kLarge) connect_stream(link);
     return sink_->on_message(link, bytes);
   }
   // The other side sends by the stream from now on.
-  const LinePtr line = find(link);
   if (!line && is_accepted(link)) return;
   if (!line) {
     disconnect(link);

@@ -402,7 +402,7 @@ TEST_CASE("coordinator: says goodbye to every task at its end, unless it is to k
   CHECK(bed.goodbyes == 6);
 }
 
-TEST_CASE("coordinator: says goodbye to tasks that come late, or come back, and names those that don't") {
+TEST_CASE("coordinator: says goodbye to tasks that come late, or come back") {
   Bed bed(3, 1);
   constexpr std::uint16_t kShutdownKind = 12;
   std::atomic<bool> is_starting{true};

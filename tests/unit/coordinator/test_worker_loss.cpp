@@ -154,6 +154,7 @@ TEST_CASE("losses: what may have been overtaken isn't blamed; those in question 
   const RemoteValue wide = good(coordinator->schedule(wide_call(), soon()));
   const RemoteValue small = good(coordinator->schedule(small_call(), soon()));
   const RemoteValue behind = good(coordinator->schedule(small_call(), soon()));
+  until([&] { return coordinator->in_flight() == 3; });  // or `wide` would be the only one in question
   const auto die = [&](int begun) {
     bed.gate.wait_for(begun);  // those of the dead wait there, too
     bed.kill("worker:0");

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <deque>
+#include <optional>
 
 #include "bed.hpp"
 #include "frame.hpp"
@@ -78,6 +79,29 @@ Parcel large(char with) {
   return {.keep = bytes, .piece = as_bytes(*bytes)};
 }
 
+/// A link that has received a half of a piece of 1 000 bytes, where the sink has said.
+struct HalfPiece {
+  HalfPiece() {
+    int ends[2];
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    there = process::Fd(ends[1]);
+    link.emplace(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+    sink.room = std::make_shared<std::string>(1000, '-');
+    put<std::uint32_t>(record, 1000 | std::uint32_t{1} << 31);
+    record.append(1000, 'x');
+    REQUIRE(::send(there.get(), record.data(), 500, MSG_NOSIGNAL) == 500);
+    CHECK_FALSE(link->next(sink).value());
+  }
+  void send_rest() const {
+    REQUIRE(::send(there.get(), record.data() + 500, record.size() - 500, MSG_NOSIGNAL) == 504);
+  }
+
+  process::Fd there;
+  std::optional<StreamLink> link;
+  Side sink{"", false};
+  std::string record;
+};
+
 }  // namespace
 
 TEST_CASE("stream: once a large message moves all goes by a stream, in the order in which it was sent") {
@@ -133,22 +157,12 @@ TEST_CASE("stream: a piece is received where it goes, and that is kept until it 
 }
 
 TEST_CASE("stream: where a piece is being received stays, though nobody wants it any more") {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-  const process::Fd there(ends[1]);
-  StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
-  Side sink("", false);
-  sink.room = std::make_shared<std::string>(1000, '-');
-  const std::weak_ptr<std::string> room = sink.room;
-  std::string record;
-  put<std::uint32_t>(record, 1000 | std::uint32_t{1} << 31);
-  record.append(1000, 'x');
-  REQUIRE(::send(there.get(), record.data(), 500, MSG_NOSIGNAL) == 500);
-  CHECK_FALSE(link.next(sink).value());
-  sink.room.reset();
+  HalfPiece half;
+  const std::weak_ptr<std::string> room = half.sink.room;
+  half.sink.room.reset();
   CHECK_FALSE(room.expired());
-  REQUIRE(::send(there.get(), record.data() + 500, record.size() - 500, MSG_NOSIGNAL) == 504);
-  auto whole = link.next(sink).value();
+  half.send_rest();
+  auto whole = half.link->next(half.sink).value();
   REQUIRE(whole);
   CHECK(as_text(whole->bytes) == std::string(1000, 'x'));
   CHECK(whole->keep == room.lock());
@@ -157,26 +171,16 @@ TEST_CASE("stream: where a piece is being received stays, though nobody wants it
 }
 
 TEST_CASE("stream: a place is let go of while a piece is being received there, if nobody wants that any more") {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-  const process::Fd there(ends[1]);
-  StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
-  Side sink("", false);
-  sink.room = std::make_shared<std::string>(1000, '-');
-  std::string record;
-  put<std::uint32_t>(record, 1000 | std::uint32_t{1} << 31);
-  record.append(1000, 'x');
-  REQUIRE(::send(there.get(), record.data(), 500, MSG_NOSIGNAL) == 500);
-  CHECK_FALSE(link.next(sink).value());
-  CHECK(sink.room.use_count() == 2);
-  link.let_go();
-  CHECK(sink.room.use_count() == 1);
-  REQUIRE(::send(there.get(), record.data() + 500, record.size() - 500, MSG_NOSIGNAL) == 504);
-  const auto whole = link.next(sink).value();  // the next record begins where it should
+  HalfPiece half;
+  CHECK(half.sink.room.use_count() == 2);
+  half.link->let_go();
+  CHECK(half.sink.room.use_count() == 1);
+  half.send_rest();
+  const auto whole = half.link->next(half.sink).value();  // the next record begins where it should
   REQUIRE(whole);
   CHECK(whole->bytes.size() == 1000);
   CHECK(as_text(whole->bytes.subspan(500)) == std::string(500, 'x'));
-  CHECK(as_text(std::as_bytes(std::span(*sink.room))).substr(496) == std::string(504, '-'));
+  CHECK(as_text(std::as_bytes(std::span(*half.sink.room))).substr(496) == std::string(504, '-'));
 }
 
 TEST_CASE("stream: who sends the other way after its last message there is cut off") {
