@@ -154,7 +154,8 @@ saves_its_last_step() { # I
   run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --fault 'kill worker:0 at step 2500' \
     --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none \
     --set train.steps=20000 --set train.checkpoint.dir=ck
-  grep -q '^tfd-launch: worker:1 was killed by SIGKILL; starting \(worker:0 and \)\?worker:1 again in 1s (failure 1, at most 3)$' <<<"$stderr"
+  # On a fast machine both die within the moment in which failures of one cause are gathered.
+  grep -Eq '^tfd-launch: worker:1 was killed by SIGKILL; starting (worker:1 again in 1s \(failure 1|worker:0 and worker:1 again in 1s \(failures 1 to 2), at most 3\)$' <<<"$stderr"
   [[ $stderr != *'starting all'* ]]
   undisturbed 20000
   [ "$(weights ck/step-00020000.safetensors)" = "$(weights undisturbed/step-00020000.safetensors)" ]
