@@ -131,7 +131,10 @@ void RingWire::let_in() {
 void RingWire::look() {
   std::array<epoll_event, 64> events;
   bool at_the_door = false;
-  for (int count = 64; count == 64;) {
+  // The end of a ring's process is seen again until receive_from() has found it: each ring is looked at once, and no
+  // more.
+  std::size_t left = rings_.size() + 1;
+  for (int count = 64; count == 64 && left > 0; left -= std::min<std::size_t>(left, 64)) {
     count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
       const std::uint64_t whose = events[static_cast<std::size_t>(i)].data.u64;

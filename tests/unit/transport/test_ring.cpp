@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include <fstream>
+#include <functional>
+#include <set>
 
 #include "frame.hpp"
 #include "processes.hpp"
@@ -73,6 +75,33 @@ struct Hostile {
   std::unique_ptr<SharedRings> rings;
 };
 
+/// What a wire tells.
+struct Heard final : Wire::Sink {
+  std::vector<std::pair<LinkId, std::string>> messages;
+  std::set<LinkId> closed;
+  void on_message(LinkId link, std::span<const std::byte> bytes) override {
+    messages.emplace_back(link, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  Place place_piece(LinkId, std::size_t) override { return {}; }
+  void on_piece(LinkId, std::span<const std::byte>, std::shared_ptr<const void>) override {}
+  void on_closed(LinkId link, const std::string&) override { closed.insert(link); }
+  void on_refused(LinkId, const std::string&, bool) override {}
+  void on_stands(LinkId) override {}
+};
+
+std::unique_ptr<RingWire> ring_wire(const std::string& bind) {
+  auto network = ZmqWire::make({.bind = bind}, std::make_shared<Waker>()).value();
+  return RingWire::make(std::move(network), false).value();
+}
+
+/// Receives until `is_done`, or for a while.
+void receive_until(RingWire& wire, Heard& heard, const std::function<bool()>& is_done) {
+  for (const Deadline deadline = soon(); !is_done() && !deadline.expired();) {
+    wire.wait(Clock::now() + 1ms);
+    wire.receive(heard, 8);
+  }
+}
+
 std::string record(std::uint32_t head, std::string_view bytes, std::size_t padding = 0) {
   std::string out;
   put<std::uint32_t>(out, head);
@@ -116,32 +145,47 @@ TEST_CASE("ring: where one side says tcp all goes over the network, and who says
 }
 
 TEST_CASE("ring: what comes over the network is received by who is too busy with rings to wait, too") {
-  struct Heard final : Wire::Sink {
-    int messages = 0;
-    void on_message(LinkId, std::span<const std::byte>) override { ++messages; }
-    Place place_piece(LinkId, std::size_t) override { return {}; }
-    void on_piece(LinkId, std::span<const std::byte>, std::shared_ptr<const void>) override {}
-    void on_closed(LinkId, const std::string&) override {}
-    void on_refused(LinkId, const std::string&, bool) override {}
-    void on_stands(LinkId) override {}
-  };
-  const auto wire = [](const std::string& bind) {
-    auto network = ZmqWire::make({.bind = bind}, std::make_shared<Waker>()).value();
-    return RingWire::make(std::move(network), false).value();
-  };
-  const auto busy = wire("127.0.0.1:0"), other = wire("");
+  const auto busy = ring_wire("127.0.0.1:0"), other = ring_wire("");
   Heard heard, nothing;
   while (busy->receive(heard, 1)) {
   }
   const LinkId link = other->connect(busy->address());
-  for (int sent = 1; sent <= 3; ++sent) {
+  for (std::size_t sent = 1; sent <= 3; ++sent) {
     REQUIRE(other->send(link, {.bytes = "a message"}));
-    for (const Deadline deadline = soon(); heard.messages < sent && !deadline.expired(); busy->receive(heard, 1)) {
+    for (const Deadline deadline = soon(); heard.messages.size() < sent && !deadline.expired();
+         busy->receive(heard, 1)) {
       other->wait(Clock::now() + 1ms);
       other->receive(nothing, 1);
     }
-    REQUIRE(heard.messages == sent);
+    REQUIRE(heard.messages.size() == sent);
   }
+}
+
+TEST_CASE("ring: a hundred processes that end at once are told of, each") {
+  constexpr std::size_t kClients = 100;  // more than are looked at in one go
+  const auto server = ring_wire("127.0.0.1:0");
+  std::vector<std::unique_ptr<RingWire>> clients;
+  std::set<LinkId> links;
+  for (std::size_t i = 0; i < kClients; ++i) {
+    RingWire& client = *clients.emplace_back(ring_wire(""));
+    const LinkId to_server = client.connect(server->address());
+    REQUIRE(client.send(to_server, {.bytes = client.offer(to_server)}));
+    Heard offer, answer;
+    receive_until(*server, offer, [&] { return !offer.messages.empty(); });
+    REQUIRE(offer.messages.size() == 1);
+    const auto& [link, door] = offer.messages.front();
+    server->take_up(link, door);
+    REQUIRE(server->send(link, {.bytes = "by the ring"}));
+    server->flush(link);
+    receive_until(client, answer, [&] { return !answer.messages.empty(); });
+    REQUIRE(answer.messages.size() == 1);
+    links.insert(link);
+  }
+  CHECK(mapped_rings() == 2 * static_cast<int>(kClients));
+  clients.clear();
+  Heard heard;
+  receive_until(*server, heard, [&] { return heard.closed.size() == kClients; });
+  CHECK(heard.closed == links);
 }
 
 TEST_CASE("ring: what a transport is called") {
