@@ -118,6 +118,7 @@ class Core final : public Endpoint, private Wire::Sink {
   void check_liveness();
   bool is_awaited(LinkId link);
   Duration ping_interval() const;
+  Duration awaited_ping_interval() const;
   void send_ping(Link& link);
   bool is_silent(Link& link, Clock::time_point now) const;
   void on_silent(LinkId id, Clock::time_point now);

@@ -8,10 +8,11 @@ namespace tfd::transport {
 namespace {
 
 constexpr Duration kPingSpacing = std::chrono::milliseconds(3);  // on average, over all links
-constexpr Duration kSecondAttempt = std::chrono::seconds(12);    // as long as the first one may take
-constexpr Duration kUntilRead = std::chrono::milliseconds(5);    // to read arrived data, before silence is counted
-constexpr Duration kResumes = std::chrono::seconds(1);           // beyond TCP's wait
-constexpr int kCallersSilence = 4;                               // intervals, until a caller is pinged
+constexpr Duration kAwaitedSpacing = std::chrono::microseconds(250);
+constexpr Duration kSecondAttempt = std::chrono::seconds(12);  // as long as the first one may take
+constexpr Duration kUntilRead = std::chrono::milliseconds(5);  // to read arrived data, before silence is counted
+constexpr Duration kResumes = std::chrono::seconds(1);         // beyond TCP's wait
+constexpr int kCallersSilence = 4;                             // intervals, until a caller is pinged
 
 /// When a connection that was cut has gone on, if it does: TCP repeats what it has sent after as long again as it has
 /// waited for an answer. `seen`: when its process was heard of over another connection.
@@ -21,11 +22,16 @@ Clock::time_point goes_on_by(const Link& silent, Clock::time_point seen) {
 
 }  // namespace
 
-// Pings are sent on links that were silent for an interval. With thousands of links the interval is longer, except for
-// peers that are awaited: an idle cluster costs next to nothing, and the silence of one that works is noticed as soon
-// in a cluster of any size. Callers ping us: one that is later than it says is pinged.
+// Pings are sent on links that were silent for an interval. With thousands of links the interval is longer, but for
+// peers that are awaited no more than twice as long: an idle cluster costs next to nothing, and the silence of one that
+// works is noticed almost as soon in a cluster of any size. Callers ping us: one that is later than it says is pinged.
 Duration Core::ping_interval() const {
   return std::max<Duration>(options_.heartbeat_interval, kPingSpacing * static_cast<std::int64_t>(links_.size()));
+}
+
+Duration Core::awaited_ping_interval() const {
+  return std::clamp<Duration>(kAwaitedSpacing * static_cast<std::int64_t>(links_.size()), options_.heartbeat_interval,
+                              2 * options_.heartbeat_interval);
 }
 
 void Core::check_liveness() {
@@ -33,7 +39,7 @@ void Core::check_liveness() {
   // Not for ever: who is never done reading notices silence, too.
   if (more_to_receive_ && now - checked_ < 2 * options_.heartbeat_interval)
     return at(now + kUntilRead, [this] { check_liveness(); });
-  const Duration interval = ping_interval();
+  const Duration interval = ping_interval(), awaited_interval = awaited_ping_interval();
   // This process, or its host, was suspended, or had no processor: peers couldn't be heard, so that time doesn't count.
   const Duration away = now - std::exchange(checked_, now) - options_.heartbeat_interval;
   const bool was_away = away > options_.heartbeat_interval + kUntilRead;
@@ -44,7 +50,7 @@ void Core::check_liveness() {
     if (is_silent(*link, now)) silent.push_back(id);
     const Duration quiet = is_accepted(id)
                                ? std::max(kCallersSilence * options_.heartbeat_interval, 2 * link->ping_interval)
-                           : is_awaited(id) ? options_.heartbeat_interval
+                           : is_awaited(id) ? awaited_interval
                                             : interval;
     if (link->pinged || now - link->heard < quiet) continue;
     link->pinged = now;

@@ -33,6 +33,7 @@ std::optional<std::size_t> WorkerList::find_without(const WorkerList& others, st
 
 std::optional<std::size_t> WorkerList::next(std::size_t from) const {
   static const WorkerList kNobody;
+  if (size_ == 0) return std::nullopt;
   const auto found = find_without(kNobody, from);
   return found ? found : find_without(kNobody, 0);
 }
