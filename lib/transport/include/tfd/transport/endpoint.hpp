@@ -152,9 +152,10 @@ struct EndpointOptions {
   std::function<void()> on_turned_away = {};
   /// Over shared memory nothing is encrypted: the connection on which both agreed to use it was.
   Transport transport = Transport::kAuto;
-  /// Interval of pings to a silent peer (longer with thousands of peers that hold no request: they are sent at most
-  /// about 300 pings a second), and time without an answer after which it counts as silent. Silence is counted from an
-  /// unanswered ping, after everything that has arrived was read, and not while this process itself didn't run.
+  /// Interval of pings to a silent peer (longer with thousands of peers: those that hold no request are sent at most
+  /// about 300 pings a second, and the interval of the others doubles), and time without an answer after which it
+  /// counts as silent. Silence is counted from an unanswered ping, after everything that has arrived was read, and not
+  /// while this process itself didn't run.
   Duration heartbeat_interval = std::chrono::milliseconds(500);
   Duration heartbeat_timeout = std::chrono::seconds(2);
   Duration caller_timeout = std::chrono::seconds(30);
