@@ -258,7 +258,7 @@ TEST_CASE("trainer: asked to stop while all workers are away it writes a checkpo
   auto overrides = checkpointing(directory.path(), 1000000);
   overrides.push_back("train.steps=900000");
   Training training(bed, overrides);
-  // The loss of a worker that was never ready is told nobody.
+  // Nobody is told of the loss of a worker that was never ready.
   constexpr std::uint16_t kRun = 4;
   std::atomic<bool> has_run = false;
   bed.takes = [&](const std::string& task, std::uint16_t kind, const transport::Responder&) {
