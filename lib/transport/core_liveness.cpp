@@ -7,12 +7,12 @@
 namespace tfd::transport {
 namespace {
 
-constexpr Duration kPingSpacing = std::chrono::milliseconds(3);  // on average, over all links
-constexpr Duration kAwaitedSpacing = std::chrono::microseconds(250);
-constexpr Duration kSecondAttempt = std::chrono::seconds(12);  // as long as the first one may take
-constexpr Duration kUntilRead = std::chrono::milliseconds(5);  // to read arrived data, before silence is counted
-constexpr Duration kResumes = std::chrono::seconds(1);         // beyond TCP's wait
-constexpr int kCallersSilence = 4;                             // intervals, until a caller is pinged
+constexpr Duration kPingSpacing = std::chrono::milliseconds(3);       // on average, over all links
+constexpr Duration kAwaitedSpacing = std::chrono::microseconds(250);  // the same of peers that are awaited
+constexpr Duration kSecondAttempt = std::chrono::seconds(12);         // as long as the first one may take
+constexpr Duration kUntilRead = std::chrono::milliseconds(5);         // to read arrived data, before silence is counted
+constexpr Duration kResumes = std::chrono::seconds(1);                // beyond TCP's wait
+constexpr int kCallersSilence = 4;                                    // intervals, until a caller is pinged
 
 /// When a connection that was cut has gone on, if it does: TCP repeats what it has sent after as long again as it has
 /// waited for an answer. `seen`: when its process was heard of over another connection.

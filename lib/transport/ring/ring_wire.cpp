@@ -131,11 +131,9 @@ void RingWire::let_in() {
 void RingWire::look() {
   std::array<epoll_event, 64> events;
   bool at_the_door = false;
-  // The end of a ring's process is seen again until receive_from() has found it: each ring is looked at once, and no
-  // more.
-  std::size_t left = rings_.size() + 1;
-  for (int count = 64; count == 64 && left > 0; left -= std::min<std::size_t>(left, 64)) {
-    count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  // Each ring and the door are seen once, in as many rounds: the end of a process is seen until it was received.
+  for (std::size_t rounds = rings_.size() / events.size() + 1; rounds > 0; --rounds) {
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
       const std::uint64_t whose = events[static_cast<std::size_t>(i)].data.u64;
       const RingPtr ring = find(static_cast<LinkId>(whose));
@@ -144,7 +142,7 @@ void RingWire::look() {
       ring->link->answer_bell();
       heat(ring);
     }
-    if (at_the_door) break;  // it is readable until it was looked at
+    if (at_the_door || count < static_cast<int>(events.size())) break;  // the door is readable until it was looked at
   }
   if (at_the_door) let_in();
 }

@@ -179,6 +179,7 @@ TEST_CASE("ring: a hundred processes that end at once are told of, each") {
     server->flush(link);
     receive_until(client, answer, [&] { return !answer.messages.empty(); });
     REQUIRE(answer.messages.size() == 1);
+    CHECK(answer.messages.front().second == "by the ring");
     links.insert(link);
   }
   CHECK(mapped_rings() == 2 * static_cast<int>(kClients));
