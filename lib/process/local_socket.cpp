@@ -14,6 +14,8 @@
 namespace tfd::process {
 namespace {
 
+constexpr int kMostReads = 16;  // of bells: some are left for the next time
+
 std::pair<sockaddr_un, socklen_t> address_of(std::string_view name) {
   sockaddr_un out{};
   out.sun_family = AF_UNIX;
@@ -108,10 +110,15 @@ bool answer_bell(int socket) {
 
 bool answer_bell(int socket, Fd& brought) {
   std::array<char, 64> bells;
-  Carrier carrier(bells.data(), bells.size());
-  const ssize_t got = ::recvmsg(socket, &carrier.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got > 0) brought = carrier.take_descriptor();
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    Carrier carrier(bells.data(), bells.size());
+    const ssize_t got = ::recvmsg(socket, &carrier.header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
+    Fd along = carrier.take_descriptor();
+    if (!along && got < static_cast<ssize_t>(bells.size())) return true;
+    if (along) brought = std::move(along);
+  }
+  return true;
 }
 
 }  // namespace tfd::process

@@ -35,6 +35,7 @@ struct SharedRings::Head {
   alignas(64) std::atomic<std::uint32_t> waits[2];
   alignas(64) std::atomic<std::uint32_t> borrows[2];       // who can read what the other lends
   alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by who lends: not 0 until the other gives it back
+  alignas(64) std::atomic<std::uint32_t> brings[2];        // who sends something with a bell
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -142,6 +143,10 @@ bool SharedRings::prepare_to_sleep(bool for_bytes, std::size_t for_room) {
 }
 
 void SharedRings::wake_up() { head().waits[own()].store(0); }
+
+void SharedRings::announce_gift() { head().brings[own()].store(1); }
+
+bool SharedRings::is_gift_announced() const { return head().brings[other()].load() != 0; }
 
 void SharedRings::mark_lent(std::size_t loan) { head().lent[own()][loan].store(1); }
 

@@ -176,8 +176,8 @@ void Core::do_timers() {
 }
 
 void Core::ship_all() {
-  const std::vector<LinkId> dirty = std::exchange(dirty_, {});
-  for (const LinkId id : dirty) {
+  shipping_.swap(dirty_);
+  for (const LinkId id : shipping_) {
     Link* link = find_link(id);
     if (link == nullptr) continue;
     link->is_dirty = false;
@@ -187,6 +187,7 @@ void Core::ship_all() {
       on_closed(id, std::string(kConnectionReset));
     for (std::function<void()> begin; (link = find_link(id)) != nullptr && (begin = link->take_ready());) begin();
   }
+  shipping_.clear();
 }
 
 void Core::shut_down() {

@@ -194,6 +194,7 @@ class Core final : public Endpoint, private Wire::Sink {
   std::deque<MailItem> local_;
   std::unordered_map<LinkId, std::unique_ptr<Link>> links_;
   std::vector<LinkId> dirty_;
+  std::vector<LinkId> shipping_;  // those that were dirty, in ship_all()
   std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;
   std::unordered_map<LinkId, PeerId> peer_of_link_;
   Timers<Due> deadlines_;

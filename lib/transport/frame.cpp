@@ -2,6 +2,7 @@
 #include "frame.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "tfd/base/text.hpp"
 
@@ -14,18 +15,25 @@ constexpr std::size_t kTimeLeftAt = 32;
 }  // namespace
 
 void append_header(std::string& out, const FrameHeader& header) {
-  out.append(kMagic);
-  put<std::uint8_t>(out, kProtocolVersion);
-  put<std::uint8_t>(out, static_cast<std::uint8_t>(header.type));
-  put<std::uint16_t>(out, header.flags);
-  put<std::uint16_t>(out, header.kind);
-  put<std::uint16_t>(out, header.block);
-  put<std::uint32_t>(out, header.body_size);
-  put<std::uint64_t>(out, header.id);
-  put<std::uint64_t>(out, header.incarnation);
-  put<std::uint64_t>(out, header.time_left_us);
-  put<std::uint64_t>(out, header.position);
-  put<std::uint64_t>(out, header.epoch);
+  char bytes[kHeaderBytes];
+  char* at = std::ranges::copy(kMagic, bytes).out;
+  const auto put_next = [&at]<class T>(T value) {
+    for (std::size_t i = 0; i < sizeof value; ++i)
+      *at++ = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
+  };
+  put_next(kProtocolVersion);
+  put_next(static_cast<std::uint8_t>(header.type));
+  put_next(header.flags);
+  put_next(header.kind);
+  put_next(header.block);
+  put_next(header.body_size);
+  put_next(header.id);
+  put_next(header.incarnation);
+  put_next(header.time_left_us);
+  put_next(header.position);
+  put_next(header.epoch);
+  assert(at == bytes + kHeaderBytes);
+  out.append(bytes, kHeaderBytes);
 }
 
 void append_frame(std::string& out, FrameHeader header, std::string_view body) {

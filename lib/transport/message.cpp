@@ -66,6 +66,7 @@ Result<EncodedMessage> encode_message(FrameHeader header, const Message& message
   std::string table;
   table.reserve(table_size);
   std::vector<const tensor::Tensor*> inlined;
+  inlined.reserve(message.tensors.size());
   std::size_t inlined_bytes = 0;
   for (std::size_t i = 0; i < message.tensors.size(); ++i) {
     const tensor::Tensor& tensor = message.tensors[i];
@@ -134,6 +135,7 @@ Result<Assembly> Assembly::begin(const FrameView& head, std::uint64_t most_bytes
                   envelope_size);
     const std::span<const std::byte> envelope = rest.first(envelope_size);
     rest = rest.subspan(envelope_size);
+    assembly.parts_.reserve(std::size_t{1} + assembly.tensor_count_);
     assembly.parts_.push_back({});
     TFD_TRY(assembly.read_envelope(envelope, rest));
   }
@@ -181,29 +183,36 @@ Result<void> Assembly::read_envelope(std::span<const std::byte> envelope, std::s
   message_.meta = as_text(envelope.first(meta_size_));
   message_.tensors.reserve(entries.size());
   for (Entry& entry : entries) {
-    message_.tensors.emplace_back(entry.dtype, std::move(entry.shape), nullptr);
-    parts_.push_back({nullptr, entry.size, 0});
-    if (!entry.is_inline) continue;
-    TFD_TRY(take_memory(parts_.size() - 1));
-    if (entry.size > 0) std::memcpy(parts_.back().to, inlined.data(), entry.size);
+    if (!entry.is_inline) {
+      message_.tensors.emplace_back(entry.dtype, std::move(entry.shape), nullptr);
+      parts_.push_back({nullptr, entry.size, 0});
+      continue;
+    }
+    std::shared_ptr<tensor::Storage> storage = TFD_TRY(make_storage(entry.dtype, entry.size));
+    if (entry.size > 0) std::memcpy(storage->writable(), inlined.data(), entry.size);
     inlined = inlined.subspan(entry.size);
-    parts_.back().filled = entry.size;
+    message_.tensors.emplace_back(entry.dtype, std::move(entry.shape), std::move(storage));
+    parts_.push_back({nullptr, entry.size, entry.size});
   }
   skip_filled();
   return {};
 }
 
+Result<std::shared_ptr<tensor::Storage>> Assembly::make_storage(tensor::DType dtype, std::size_t size) {
+  try {
+    std::shared_ptr<tensor::Storage> storage = tensor::SharedHeap::allocate_for(dtype, size);
+    return storage ? std::move(storage) : pool_->get(size);
+  } catch (const std::bad_alloc&) {  // sizes that a peer states must not end this process
+    return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", size);
+  }
+}
+
 Result<void> Assembly::take_memory(std::size_t block) {
   Part& part = parts_[block];
   tensor::Tensor& tensor = message_.tensors[block - 1];
-  try {
-    std::shared_ptr<tensor::Storage> storage = tensor::SharedHeap::allocate_for(tensor.dtype(), part.size);
-    if (!storage) storage = pool_->get(part.size);
-    part.to = storage->writable();
-    tensor = tensor::Tensor(tensor.dtype(), tensor.shape(), std::move(storage));
-  } catch (const std::bad_alloc&) {  // sizes that a peer states must not end this process
-    return fail(Code::kResourceExhausted, "not enough memory for a tensor of {} bytes", part.size);
-  }
+  std::shared_ptr<tensor::Storage> storage = TFD_TRY(make_storage(tensor.dtype(), part.size));
+  part.to = storage->writable();
+  tensor = tensor::Tensor(tensor.dtype(), tensor.shape(), std::move(storage));
   return {};
 }
 

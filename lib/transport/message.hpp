@@ -75,6 +75,7 @@ class Assembly {
   };
   /// The part that a chunk continues, with memory for it.
   Result<Part*> find_part(std::uint16_t block, std::uint64_t position, std::size_t size);
+  Result<std::shared_ptr<tensor::Storage>> make_storage(tensor::DType dtype, std::size_t size);
   Result<void> take_memory(std::size_t block);
 
   FrameHeader header_;

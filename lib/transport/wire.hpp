@@ -16,7 +16,6 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
-#include "waker.hpp"
 
 namespace tfd::transport {
 
@@ -100,15 +99,6 @@ class Wire {
   virtual void wait(Clock::time_point until) = 0;
   /// Closes the wire; parcels already sent still leave, if that takes only a moment.
   virtual void close() = 0;
-};
-
-/// A wire for another one that is built on it.
-class BaseWire : public Wire {
- public:
-  /// wait() ends, too, when this descriptor can be read; whether it could, the last time.
-  virtual void also_watch(int fd) = 0;
-  /// Whether it is worth a look; once.
-  virtual bool take_watched_ready() = 0;
 };
 
 }  // namespace tfd::transport

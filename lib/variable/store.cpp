@@ -157,6 +157,10 @@ NormedUpdates join_norms(std::vector<DueUpdate> all, bool waits) {
 
 void AppliedSet::insert(std::uint64_t sequence) {
   if (sequence < low_) return;
+  if (sequence == low_ && above_.empty()) {
+    ++low_;
+    return;
+  }
   above_.insert(sequence);
   while (!above_.empty() && *above_.begin() == low_) {
     above_.erase(above_.begin());

@@ -113,7 +113,9 @@ void rings(std::string_view bytes) {
     if ((what & 80) == 80) other.allow_loans();
     if (!go_on(link)) return;
     if (what & 4) (void)link.prepare_to_sleep();
-    if (what & 8) link.answer_bell();
+    if ((what & 160) == 160) other.announce_gift();
+    if ((what & 136) == 136) link.on_bell(false);
+    if ((what & 136) == 8) link.answer_bell();
   }
 }
 

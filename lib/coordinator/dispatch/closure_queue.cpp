@@ -26,7 +26,7 @@ std::optional<ClosureId> ClosureQueue::take(std::size_t worker) {
   return take();
 }
 
-bool ClosureQueue::finished(ClosureId closure) { return in_flight_.erase(closure) == 1; }
+bool ClosureQueue::finished(ClosureId closure) { return in_flight_.erase(closure); }
 
 bool ClosureQueue::failed(ClosureId closure, Error error) {
   if (!finished(closure)) return false;
@@ -50,7 +50,8 @@ std::optional<Error> ClosureQueue::raise(std::vector<ClosureId>* cancelled) {
 
 std::vector<ClosureId> ClosureQueue::clear() {
   std::vector<ClosureId> all(queued_.begin(), queued_.end());
-  all.insert(all.end(), in_flight_.begin(), in_flight_.end());
+  const std::vector<ClosureId> in_flight = in_flight_.all();
+  all.insert(all.end(), in_flight.begin(), in_flight.end());
   queued_.clear();
   in_flight_.clear();
   tagged_.clear();

@@ -8,30 +8,23 @@ namespace tfd::coordinator {
 
 void ClosureTable::add(const ClosurePtr& closure) {
   closure->id = next_id_++;
-  closures_.emplace(closure->id, closure);
+  closures_.put(closure->id, closure);
   queue_.put(closure->id);
 }
 
 const Closure* ClosureTable::next() const {
   const auto id = queue_.has_error() ? std::nullopt : queue_.next();
-  return id ? closures_.at(*id).get() : nullptr;
+  return id ? closures_.find(*id).get() : nullptr;
 }
 
 const ClosurePtr& ClosureTable::take() {
-  const ClosurePtr& closure = closures_.at(*queue_.take());
+  const ClosurePtr& closure = closures_.find(*queue_.take());
   if (!closure->sequenced) {
     closure->sequenced = true;
     closure->call.sequence = closure->updates ? next_sequence_++ : task::kWithoutUpdates | closure->id;
   }
   closure->turn = next_turn_++;
   if (closure->call.attempt > 0) returned_.erase(closure->id);
-  return closure;
-}
-
-ClosurePtr ClosureTable::remove(ClosureId id) {
-  const auto found = closures_.find(id);
-  ClosurePtr closure = std::move(found->second);
-  closures_.erase(found);
   return closure;
 }
 
@@ -43,7 +36,7 @@ void ClosureTable::complete(const ClosurePtr& closure, task::ClosureOutcome outc
     raise_fence(*closure);
   else if (closure->updates)
     over_.insert(closure->call.sequence);
-  closures_.erase(closure->id);
+  closures_.take(closure->id);
 }
 
 void ClosureTable::fail(const ClosurePtr& closure, Error error) {
@@ -54,21 +47,21 @@ void ClosureTable::fail(const ClosurePtr& closure, Error error) {
   if (is_first && queue_.has_error()) {
     failed_id_ = closure->id;
     drop_is_due_ = true;
-    for (const ClosureId id : returned_) came_to_nothing(*closures_.at(id));  // they end cancelled
+    for (const ClosureId id : returned_) came_to_nothing(at(id));  // they end cancelled
     returned_.clear();
   }
-  closures_.erase(closure->id);
+  closures_.take(closure->id);
 }
 
 ClosurePtr ClosureTable::put_back(ClosureId id, const Error& why) {
   if (!queue_.put_back(id)) {
-    Closure& closure = *closures_.at(id);
+    Closure& closure = *closures_.find(id);
     if (is_staging_ && closure.updates) unsent_aborts_.push_back({closure.call.sequence, closure.call.attempt});
     ++closure.call.attempt;
     returned_.insert(id);
     return nullptr;
   }
-  ClosurePtr closure = remove(id);
+  ClosurePtr closure = closures_.take(id);
   closure->value->set_cancelled(why, failed_id_);
   came_to_nothing(*closure);
   return closure;
@@ -78,7 +71,7 @@ ClosurePtrs ClosureTable::drop_queued() {
   ClosurePtrs dropped;
   while (const auto id = queue_.has_error() ? std::nullopt : queue_.take()) {
     queue_.finished(*id);
-    dropped.push_back(remove(*id));
+    dropped.push_back(closures_.take(*id));
     dropped.back()->value->set_cancelled({Code::kCancelled, "it was dropped before any worker had it", {}}, {});
     if (returned_.erase(*id) > 0) came_to_nothing(*dropped.back());
   }
@@ -92,7 +85,7 @@ std::optional<ClosureTable::Raised> ClosureTable::raise() {
   Raised raised{std::move(*error), {}};
   const auto cause = std::exchange(failed_id_, std::nullopt);
   for (const ClosureId id : ids) {
-    raised.cancelled.push_back(remove(id));
+    raised.cancelled.push_back(closures_.take(id));
     raised.cancelled.back()->value->set_cancelled(raised.error, cause);
   }
   return raised;
@@ -101,7 +94,7 @@ std::optional<ClosureTable::Raised> ClosureTable::raise() {
 ClosurePtrs ClosureTable::end(const Error& error) {
   ClosurePtrs ended;
   for (const ClosureId id : queue_.clear()) {
-    ended.push_back(remove(id));
+    ended.push_back(closures_.take(id));
     ended.back()->value->set_error(error);
   }
   returned_.clear();
@@ -109,7 +102,7 @@ ClosurePtrs ClosureTable::end(const Error& error) {
 }
 
 void ClosureTable::abandon(const Error& error) {
-  for (const auto& [id, closure] : closures_) closure->value->set_cancelled(error, std::nullopt);
+  closures_.for_each([&](const ClosurePtr& closure) { closure->value->set_cancelled(error, std::nullopt); });
 }
 
 // Fences a closure that ends without its updates, while a suspended or disconnected worker may still hold it: an empty

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -36,8 +35,8 @@ class ClosureTable {
   bool is_executing() const { return queue_.in_flight() != 0 || fences_ != 0; }
   /// True if nothing is executing or will be: nothing is queued, or an error waits to be raised.
   bool is_over() const { return !is_executing() && (queue_.queued() == 0 || queue_.has_error()); }
-  const Closure& at(ClosureId id) const { return *closures_.at(id); }
-  const ClosurePtr& find(ClosureId id) const { return closures_.at(id); }
+  const Closure& at(ClosureId id) const { return *closures_.find(id); }
+  const ClosurePtr& find(ClosureId id) const { return closures_.find(id); }
 
   // Life of one closure.
   /// Queues it with the next id.
@@ -93,12 +92,11 @@ class ClosureTable {
   void forget(std::size_t worker) { queue_.forget(worker); }
 
  private:
-  ClosurePtr remove(ClosureId id);
   void raise_fence(const Closure& closure);
   void came_to_nothing(const Closure& closure);
 
   ClosureQueue queue_;
-  std::unordered_map<ClosureId, ClosurePtr> closures_;
+  NumberMap<ClosurePtr> closures_;
   ClosureId next_id_ = 1;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t next_turn_ = 0;

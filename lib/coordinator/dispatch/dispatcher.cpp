@@ -85,7 +85,7 @@ void Dispatcher::assign(WorkerPool::Share share, Clock::time_point now, std::vec
 
 bool Dispatcher::holds(const Assignment& one) const {
   const Worker& worker = workers_[one.worker];
-  return worker.generation() == one.generation && worker.held().contains(one.closure->id);
+  return worker.generation() == one.generation && worker.holds(one.closure->id);
 }
 
 bool Dispatcher::finish(const Assignment& one, Result<task::ClosureOutcome> outcome, Clock::time_point now) {

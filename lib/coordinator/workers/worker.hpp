@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/coordinator/closure_queue.hpp"
@@ -62,7 +62,9 @@ class Worker {
   bool is_paused() const { return is_paused_; }    // it couldn't reach a parameter server, which is being checked
   bool gives_back() const { return gives_back_; }  // asked to return closures that haven't started
   int replicas() const { return replicas_; }       // 0: not known
-  const std::unordered_set<ClosureId>& held() const { return held_; }  // closures
+  /// Closures, in the order in which it got them.
+  const std::vector<ClosureId>& held() const { return held_; }
+  bool holds(ClosureId closure) const { return std::ranges::find(held_, closure) != held_.end(); }
   const Window& window() const { return window_; }
   Clock::time_point since() const { return since_; }     // time of the last answer, or change of state
   const std::string& reason() const { return reason_; }  // why it is away
@@ -93,7 +95,7 @@ class Worker {
   bool gives_back_ = false;
   bool runs_alone_ = false;  // its closure, if any, must run alone
   int replicas_ = 0;
-  std::unordered_set<ClosureId> held_;
+  std::vector<ClosureId> held_;
   Window window_{1};
   std::size_t counted_window_ = 0;  // what it adds to WorkerPool::windows()
   Clock::time_point since_{};

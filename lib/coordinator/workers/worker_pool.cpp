@@ -64,21 +64,23 @@ void WorkerPool::give(std::size_t index, ClosureId closure, bool runs_alone, Clo
   Worker& worker = workers_[index];
   worker.runs_alone_ = runs_alone;
   if (worker.held_.empty()) worker.since_ = now;
-  worker.held_.insert(closure);
+  worker.held_.push_back(closure);
   list(index);
 }
 
 bool WorkerPool::take_back(std::size_t index, ClosureId closure) {
-  const bool was_held = workers_[index].held_.erase(closure) > 0;
+  std::vector<ClosureId>& held = workers_[index].held_;
+  const auto found = std::ranges::find(held, closure);  // mostly the first: it answers in this order
+  const bool was_held = found != held.end();
+  if (was_held) held.erase(found);
   list(index);
   return was_held;
 }
 
 std::vector<ClosureId> WorkerPool::take_all(std::size_t index) {
   Worker& worker = workers_[index];
-  std::vector<ClosureId> held(worker.held_.begin(), worker.held_.end());
+  std::vector<ClosureId> held = std::exchange(worker.held_, {});
   std::ranges::sort(held);
-  worker.held_.clear();
   list(index);
   return held;
 }

@@ -37,7 +37,7 @@ void WorkerService::stop() {
 
 void WorkerService::submit(const transport::Caller& caller, transport::Message request, transport::Responder responder,
                            std::optional<transport::Message> program) {
-  std::deque<Job> ended;
+  std::vector<Job> ended;
   {
     MutexLock lock(mutex_);
     if (stop_.stop_requested()) {
@@ -89,7 +89,7 @@ std::deque<WorkerService::Job> WorkerService::take_calls(
 }
 
 void WorkerService::caller_gone(const transport::Caller& caller) {
-  std::deque<Job> ended;
+  std::vector<Job> ended;
   {
     const MutexLock lock(mutex_);
     ended = abandon([&](std::uint64_t connection) { return connection == caller.connection; });
@@ -97,9 +97,15 @@ void WorkerService::caller_gone(const transport::Caller& caller) {
   for (Job& job : ended) job.responder.reply(fail(Code::kCancelled, "the client that asked is gone"));
 }
 
-std::deque<WorkerService::Job> WorkerService::abandon(const std::function<bool(std::uint64_t)>& is_theirs) {
-  std::deque<Job> kept, ended;
-  for (Job& job : jobs_) (is_theirs(job.connection) ? ended : kept).push_back(std::move(job));
+std::vector<WorkerService::Job> WorkerService::abandon(const std::function<bool(std::uint64_t)>& is_theirs) {
+  std::deque<Job> kept;
+  std::vector<Job> ended;
+  for (Job& job : jobs_) {
+    if (is_theirs(job.connection))
+      ended.push_back(std::move(job));
+    else
+      kept.push_back(std::move(job));
+  }
   jobs_.swap(kept);
   if (running_ && is_theirs(*running_) && !is_abandoned_) {
     is_abandoned_ = true;

@@ -56,7 +56,7 @@ class WorkerService {
   std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
       TFD_REQUIRES(mutex_);
   /// Removes the waiting jobs of these callers, and stops their running one as far as possible.
-  std::deque<Job> abandon(const std::function<bool(std::uint64_t)>& is_theirs) TFD_REQUIRES(mutex_);
+  std::vector<Job> abandon(const std::function<bool(std::uint64_t)>& is_theirs) TFD_REQUIRES(mutex_);
   bool is_abandoned() const;
   Error fenced_off() const;
   /// The answer; none if it follows, by the job's responder.

@@ -173,8 +173,7 @@ bool InprocWire::receive(Sink& sink, int most) {
 
 void InprocWire::wait(Clock::time_point until) {
   if (net_->has_events(node_)) return;
-  pollfd fd{waker_->fd(), POLLIN, 0};
-  poll_until(&fd, 1, until);
+  poller_->wait(until);
 }
 
 }  // namespace tfd::transport

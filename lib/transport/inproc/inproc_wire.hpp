@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "wire.hpp"
@@ -71,8 +72,8 @@ class InprocNet {
 
 class InprocWire final : public Wire {
  public:
-  InprocWire(std::shared_ptr<InprocNet> net, InprocNet::NodeId node, std::shared_ptr<Waker> waker)
-      : net_(std::move(net)), node_(node), waker_(std::move(waker)), address_(net_->address_of(node)) {}
+  InprocWire(std::shared_ptr<InprocNet> net, InprocNet::NodeId node, std::shared_ptr<Poller> poller)
+      : net_(std::move(net)), node_(node), poller_(std::move(poller)), address_(net_->address_of(node)) {}
   ~InprocWire() override { close(); }
   std::string address() const override { return address_; }
   LinkId connect(const std::string& address) override { return net_->connect(node_, address); }
@@ -85,7 +86,7 @@ class InprocWire final : public Wire {
  private:
   std::shared_ptr<InprocNet> net_;  // with the network's owner and other endpoints
   InprocNet::NodeId node_;
-  std::shared_ptr<Waker> waker_;  // with the core, its mailbox and the network
+  std::shared_ptr<Poller> poller_;
   std::string address_;
 };
 

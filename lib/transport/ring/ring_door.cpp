@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/ring_door.hpp"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "frame.hpp"
@@ -18,13 +17,11 @@ constexpr Duration kPatience = std::chrono::seconds(10);
 
 }  // namespace
 
-Result<std::unique_ptr<RingDoor>> RingDoor::open(int epoll) {
+Result<std::unique_ptr<RingDoor>> RingDoor::open(Poller& poller, Poller::Watcher& wire) {
   std::string name = random_text(kTextBytes / 2);
   process::Fd listener = TFD_TRY(process::listen_locally(std::string(kPrefix) + name));
-  epoll_event event{EPOLLIN, {.u64 = 0}};
-  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, listener.get(), &event) != 0)
-    return fail_errno(errno, "cannot watch a socket of this host");
-  return std::unique_ptr<RingDoor>(new RingDoor(epoll, std::move(name), std::move(listener)));
+  TFD_TRY(poller.add(listener.get(), EPOLLIN, &wire));
+  return std::unique_ptr<RingDoor>(new RingDoor(poller, wire, std::move(name), std::move(listener)));
 }
 
 std::string RingDoor::offer(LinkId link) {
@@ -54,8 +51,7 @@ Result<bool> RingDoor::accept_one() {
     if (!socket && errno == EAGAIN) return false;
     if (!socket) return fail(Code::kResourceExhausted, "no descriptor is left");
     if (!process::is_own_user(socket.get())) continue;
-    epoll_event event{EPOLLIN, {.u64 = 0}};
-    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event);
+    if (!poller_.add(socket.get(), EPOLLIN, &wire_)) continue;
     visitors_.push_back({std::move(socket), Clock::now() + kPatience});
     return true;
   }
@@ -72,7 +68,7 @@ Result<std::unique_ptr<RingLink>> RingDoor::admit(Visitor& visitor) {
   if (!rings) return fail(std::move(rings).error());
   const LinkId link = found->second;
   withdraw(link);
-  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, visitor.socket.get(), nullptr);
+  poller_.remove(visitor.socket.get());
   return std::make_unique<RingLink>(link, std::move(visitor.socket), std::move(*rings));
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "ring/ring_link.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
@@ -20,8 +21,8 @@ namespace tfd::transport {
 
 class RingDoor {
  public:
-  /// `epoll` watches for the door, with 0 as its data.
-  static Result<std::unique_ptr<RingDoor>> open(int epoll);
+  /// `wire` is told, with 0, that somebody is at the door.
+  static Result<std::unique_ptr<RingDoor>> open(Poller& poller, Poller::Watcher& wire);
 
   /// What the hello on this link says.
   std::string offer(LinkId link);
@@ -44,8 +45,8 @@ class RingDoor {
     process::Fd socket;
     Clock::time_point until;
   };
-  RingDoor(int epoll, std::string name, process::Fd listener)
-      : epoll_(epoll), name_(std::move(name)), listener_(std::move(listener)) {}
+  RingDoor(Poller& poller, Poller::Watcher& wire, std::string name, process::Fd listener)
+      : poller_(poller), wire_(wire), name_(std::move(name)), listener_(std::move(listener)) {}
   /// False: nobody waits to be accepted. Else the last visitor is a new one.
   Result<bool> accept_one();
   /// What has come of a visitor. kUnavailable: nothing yet.
@@ -53,7 +54,8 @@ class RingDoor {
   /// Whether a visitor is none any more: it is in, was turned away, or took too long.
   bool has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>& in);
 
-  int epoll_;  // owned by the wire
+  Poller& poller_;
+  Poller::Watcher& wire_;  // the owner
   std::string name_;
   process::Fd listener_;
   bool is_full_ = false;                             // no descriptor or memory was left for somebody

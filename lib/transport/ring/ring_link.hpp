@@ -44,7 +44,9 @@ class RingLink {
   /// Gives back the room of the record that next() returned.
   void done();
 
-  /// Called when the bell can be read: notes that the other process has ended.
+  /// Called whenever the bell has rung, `is_last` where the other side has closed it. Mostly there is nothing to read.
+  void on_bell(bool is_last);
+  /// Reads the bell: what came with it, and that the other process has ended.
   void answer_bell();
   bool has_ended() const { return has_ended_; }
   /// False: there is something to do by now. Otherwise the bell rings when there is.
@@ -62,6 +64,7 @@ class RingLink {
   std::vector<std::byte> copy_;  // of the record that is being read
   std::size_t reading_ = 0;      // bytes of it in the ring
   std::size_t unannounced_ = 0;  // bytes
+  int unread_ = 0;               // bells at most
   bool has_ended_ = false;
 };
 

@@ -77,8 +77,9 @@ bool RingLoans::has_told() {
   if (has_told_) return true;
   const tensor::SharedHeap* const heap = tensor::SharedHeap::find();
   constexpr std::array<std::byte, 1> kBell{std::byte{1}};
-  return heap != nullptr &&
-         (has_told_ = process::send_with_descriptor(line_->bell.get(), kBell, heap->descriptor()).has_value());
+  if (heap == nullptr) return false;
+  line_->rings.announce_gift();
+  return has_told_ = process::send_with_descriptor(line_->bell.get(), kBell, heap->descriptor()).has_value();
 }
 
 std::optional<std::uint32_t> RingLoans::find_slot() const {

@@ -40,6 +40,7 @@ class RingLoans {
 
   /// The other side's heap. From now on it may lend, if the heap can be mapped.
   void take_heap(const process::Fd& heap);
+  bool has_heap() const { return theirs_ != nullptr; }
   /// What the other side lends; its storage gives it back. kInvalidArgument: it hasn't lent that.
   Result<std::shared_ptr<tensor::Storage>> borrow(const Loan& loan, std::size_t bytes);
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/ring_wire.hpp"
 
-#include <poll.h>
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <string_view>
 
 #include "tfd/base/descriptors.hpp"
@@ -21,16 +16,11 @@ constexpr Duration kLinger = std::chrono::milliseconds(250);
 
 }  // namespace
 
-Result<std::unique_ptr<RingWire>> RingWire::make(std::unique_ptr<BaseWire> beyond, bool only) {
-  process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail_errno(errno, "cannot watch sockets");
-  return std::unique_ptr<RingWire>(new RingWire(std::move(beyond), only, std::move(epoll)));
-}
-
-RingWire::RingWire(std::unique_ptr<BaseWire> beyond, bool only, process::Fd epoll)
-    : beyond_(std::move(beyond)), only_(only), epoll_(std::move(epoll)), most_rings_(share_of_descriptors(kMostRings)) {
-  beyond_->also_watch(epoll_.get());
-}
+RingWire::RingWire(std::unique_ptr<Wire> beyond, std::shared_ptr<Poller> poller, bool only)
+    : beyond_(std::move(beyond)),
+      poller_(std::move(poller)),
+      only_(only),
+      most_rings_(share_of_descriptors(kMostRings)) {}
 
 RingWire::RingPtr RingWire::find(LinkId link) const {
   if (rings_.empty()) return nullptr;
@@ -39,8 +29,9 @@ RingWire::RingPtr RingWire::find(LinkId link) const {
 }
 
 void RingWire::add(std::unique_ptr<RingLink> link) {
-  epoll_event event{EPOLLIN, {.u64 = static_cast<std::uint64_t>(link->id())}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link->fd(), &event);
+  const auto whose = static_cast<std::uint64_t>(link->id());
+  if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose))
+    return;                    // its socket is closed: the other side sees that
   tensor::SharedHeap::make();  // so that what is made from now on can be lent
   const auto ring = std::make_shared<Ring>();
   ring->link = std::move(link);
@@ -53,7 +44,7 @@ void RingWire::drop(LinkId link) {
   const RingPtr ring = find(link);
   if (!ring) return;
   ring->is_gone = true;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, ring->link->fd(), nullptr);
+  poller_->remove(ring->link->fd());
   std::erase(hot_, ring);
   rings_.erase(link);
   ring->link->loans().leave_behind();
@@ -99,7 +90,7 @@ std::string RingWire::offer(LinkId link) {
   if (is_accepted(link)) return find(link) ? std::string() : beyond_->offer(link);
   if (!offers_ || rings_.size() + (door_ ? door_->offers() : 0) >= most_rings_) return {};
   if (!door_) {
-    Result<std::unique_ptr<RingDoor>> door = RingDoor::open(epoll_.get());
+    Result<std::unique_ptr<RingDoor>> door = RingDoor::open(*poller_, *this);
     if (!(offers_ = door.has_value())) return {};
     door_ = std::move(*door);
   }
@@ -128,23 +119,13 @@ void RingWire::let_in() {
   }
 }
 
-void RingWire::look() {
-  std::array<epoll_event, 64> events;
-  bool at_the_door = false;
-  // Each ring and the door are seen once, in as many rounds: the end of a process is seen until it was received.
-  for (std::size_t rounds = rings_.size() / events.size() + 1; rounds > 0; --rounds) {
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t whose = events[static_cast<std::size_t>(i)].data.u64;
-      const RingPtr ring = find(static_cast<LinkId>(whose));
-      if (whose == 0) at_the_door = true;
-      if (!ring) continue;
-      ring->link->answer_bell();
-      heat(ring);
-    }
-    if (at_the_door || count < static_cast<int>(events.size())) break;  // the door is readable until it was looked at
+void RingWire::on_ready(std::uint64_t whose, std::uint32_t events) {
+  if (whose == 0) {
+    at_the_door_ = true;
+  } else if (const RingPtr ring = find(static_cast<LinkId>(whose))) {
+    ring->link->on_bell((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+    heat(ring);
   }
-  if (at_the_door) let_in();
 }
 
 int RingWire::receive_from(Ring& ring, int most) {
@@ -179,7 +160,7 @@ bool RingWire::receive(Wire::Sink& sink, int most) {
   sink_ = &sink;
   RingLoans::settle_left_behind();
   if (hot_.size() > kMostHot) cool();
-  if (beyond_->take_watched_ready()) look();
+  if (std::exchange(at_the_door_, false)) let_in();
   bool more = false;
   for (std::size_t i = 0; i < hot_.size(); ++i) {  // which may get shorter
     const RingPtr ring = hot_[i];
@@ -204,7 +185,7 @@ void RingWire::on_message(LinkId link, std::span<const std::byte> bytes) {
 // What the other process had written before is there to be read.
 void RingWire::on_closed(LinkId link, const std::string& reason) {
   if (const RingPtr ring = find(link)) {
-    look();
+    ring->link->answer_bell();
     for (std::size_t left = RingLink::kRingBytes; left > 0 && !ring->is_gone;) {
       const int got = receive_from(*ring, 1);
       if (got == 0) break;
@@ -231,7 +212,7 @@ void RingWire::wait(Clock::time_point until) {
 }
 
 void RingWire::close() {
-  if (!epoll_) return;
+  if (std::exchange(is_closed_, true)) return;
   const Clock::time_point end = Clock::now() + kLinger;
   for (const auto& [id, ring] : rings_) {
     RingLink& link = *ring->link;
@@ -247,7 +228,6 @@ void RingWire::close() {
   rings_.clear();
   door_.reset();
   beyond_->close();
-  epoll_.reset();
 }
 
 }  // namespace tfd::transport

@@ -9,17 +9,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "ring/ring_door.hpp"
 #include "ring/ring_link.hpp"
-#include "tfd/process/fd.hpp"
 #include "wire.hpp"
 
 namespace tfd::transport {
 
-class RingWire final : public Wire, private Wire::Sink {
+class RingWire final : public Wire, private Wire::Sink, private Poller::Watcher {
  public:
-  /// `only`: peers that don't take up the offer are refused. kSystem.
-  static Result<std::unique_ptr<RingWire>> make(std::unique_ptr<BaseWire> beyond, bool only);
+  /// `only`: peers that don't take up the offer are refused.
+  RingWire(std::unique_ptr<Wire> beyond, std::shared_ptr<Poller> poller, bool only);
   ~RingWire() override { close(); }
 
   std::string address() const override { return beyond_->address(); }
@@ -46,18 +46,19 @@ class RingWire final : public Wire, private Wire::Sink {
   };
   using RingPtr = std::shared_ptr<Ring>;  // with a loop over hot ones
 
-  RingWire(std::unique_ptr<BaseWire> beyond, bool only, process::Fd epoll);
   RingPtr find(LinkId link) const;
   void add(std::unique_ptr<RingLink> link);
   void drop(LinkId link);
   void heat(const RingPtr& ring);
   /// Has those that have nothing to read wait for their bells.
   void cool();
-  void look();
   void let_in();
   /// Hands over at most `most` messages of a ring, and how many it were.
   int receive_from(Ring& ring, int most);
   void end(Ring& ring, const std::string& reason);
+
+  /// A bell, which says that its ring is worth a look, or the door's.
+  void on_ready(std::uint64_t whose, std::uint32_t events) override;
 
   // What comes over the other wire.
   void on_message(LinkId link, std::span<const std::byte> bytes) override;
@@ -69,10 +70,12 @@ class RingWire final : public Wire, private Wire::Sink {
   void on_refused(LinkId link, const std::string& reason, bool certain) override;
   void on_stands(LinkId link) override { sink_->on_stands(link); }
 
-  std::unique_ptr<BaseWire> beyond_;
+  std::unique_ptr<Wire> beyond_;
+  std::shared_ptr<Poller> poller_;  // with `beyond`
   bool only_;
-  process::Fd epoll_;               // of bells and of the door
+  bool is_closed_ = false;
   std::unique_ptr<RingDoor> door_;  // once something was offered
+  bool at_the_door_ = false;        // somebody is
   bool offers_ = true;              // false: no descriptors are left for it
   std::size_t most_rings_;
   std::unordered_map<LinkId, RingPtr> rings_;

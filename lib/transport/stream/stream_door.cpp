@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/stream_door.hpp"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,8 +16,8 @@ namespace tfd::transport {
 namespace {
 
 constexpr std::string_view kKind = "stream";  // the offer begins with it
-constexpr std::size_t kMostVisitors = 512;
-constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr std::size_t kMostCallers = 512;
+constexpr Duration kTokenPatience = std::chrono::seconds(10);
 
 std::string random_bytes(std::size_t size) {
   std::string out(size, '\0');
@@ -61,13 +60,12 @@ Result<std::unique_ptr<process::Stream>> StreamOffer::make_stream(process::Fd so
                   : process::make_sealed_stream(std::move(socket), secrets->of_answerer, secrets->of_asker);
 }
 
-Result<std::unique_ptr<StreamDoor>> StreamDoor::open(int epoll, const std::string& host, bool is_sealed) {
+Result<std::unique_ptr<StreamDoor>> StreamDoor::open(Poller& poller, Poller::Watcher& wire, const std::string& host,
+                                                     bool is_sealed) {
   process::TcpListener listener = TFD_TRY(process::listen_by_tcp(host));
   const std::uint16_t port = TFD_TRY(cluster::parse_address(listener.address)).port;
-  epoll_event event{EPOLLIN, {.u64 = 0}};
-  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, listener.socket.get(), &event) != 0)
-    return fail_errno(errno, "cannot watch a socket");
-  return std::unique_ptr<StreamDoor>(new StreamDoor(epoll, std::move(listener.socket), port, is_sealed));
+  TFD_TRY(poller.add(listener.socket.get(), EPOLLIN, &wire));
+  return std::unique_ptr<StreamDoor>(new StreamDoor(poller, wire, std::move(listener.socket), port, is_sealed));
 }
 
 std::string StreamDoor::offer(LinkId link) {
@@ -93,10 +91,9 @@ void StreamDoor::withdraw(LinkId link) {
 
 Result<void> StreamDoor::accept_all() {
   while (process::Fd socket = process::accept_connection(listener_.get())) {
-    epoll_event event{EPOLLIN, {.u64 = 0}};
-    ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(), &event);
-    visitors_.push_back({std::move(socket), Clock::now() + kPatience});
-    if (visitors_.size() > kMostVisitors) visitors_.pop_front();
+    if (!poller_.add(socket.get(), EPOLLIN, &wire_)) continue;
+    visitors_.push_back({std::move(socket), Clock::now() + kTokenPatience});
+    if (visitors_.size() > kMostCallers) visitors_.pop_front();
   }
   if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return {};
   return fail(Code::kResourceExhausted, "no descriptor is left");
@@ -114,7 +111,7 @@ bool StreamDoor::has_left(Visitor& visitor, std::vector<std::unique_ptr<StreamLi
   if (found == offers_.end()) return true;
   const auto [link, offer] = found->second;
   withdraw(link);
-  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, visitor.socket.get(), nullptr);
+  poller_.remove(visitor.socket.get());
   Result<std::unique_ptr<process::Stream>> stream = offer.make_stream(std::move(visitor.socket), false);
   if (stream) in.push_back(std::make_unique<StreamLink>(link, std::move(*stream)));
   return true;

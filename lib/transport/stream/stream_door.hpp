@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "stream/stream_link.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/process/fd.hpp"
@@ -41,8 +42,9 @@ struct StreamOffer {
 
 class StreamDoor {
  public:
-  /// Listens beside the endpoint, at a port of its own; `epoll` watches for it, with 0 as its data.
-  static Result<std::unique_ptr<StreamDoor>> open(int epoll, const std::string& host, bool is_sealed);
+  /// Listens beside the endpoint, at a port of its own; `wire` is told, with 0, that somebody is there.
+  static Result<std::unique_ptr<StreamDoor>> open(Poller& poller, Poller::Watcher& wire, const std::string& host,
+                                                  bool is_sealed);
 
   static constexpr std::size_t kMostOffers = 4096;
 
@@ -61,13 +63,14 @@ class StreamDoor {
     Clock::time_point until;
     std::string token = {};
   };
-  StreamDoor(int epoll, process::Fd listener, std::uint16_t port, bool is_sealed)
-      : epoll_(epoll), listener_(std::move(listener)), port_(port), is_sealed_(is_sealed) {}
+  StreamDoor(Poller& poller, Poller::Watcher& wire, process::Fd listener, std::uint16_t port, bool is_sealed)
+      : poller_(poller), wire_(wire), listener_(std::move(listener)), port_(port), is_sealed_(is_sealed) {}
   Result<void> accept_all();
   /// Whether a visitor is none any more: it is in, was turned away, or took too long.
   bool has_left(Visitor& visitor, std::vector<std::unique_ptr<StreamLink>>& in);
 
-  int epoll_;  // owned by the wire
+  Poller& poller_;
+  Poller::Watcher& wire_;  // the owner
   process::Fd listener_;
   std::uint16_t port_;
   bool is_sealed_;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/stream_wire.hpp"
 
-#include <poll.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "tfd/base/descriptors.hpp"
@@ -25,29 +22,11 @@ constexpr Duration kLastWords = std::chrono::seconds(1);  // that come after lib
 
 }  // namespace
 
-Result<std::unique_ptr<StreamWire>> StreamWire::make(std::unique_ptr<ZmqWire> beyond, bool is_sealed) {
-  process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail_errno(errno, "cannot watch sockets");
-  return std::unique_ptr<StreamWire>(new StreamWire(std::move(beyond), is_sealed, std::move(epoll)));
-}
-
-StreamWire::StreamWire(std::unique_ptr<ZmqWire> beyond, bool is_sealed, process::Fd epoll)
+StreamWire::StreamWire(std::unique_ptr<ZmqWire> beyond, std::shared_ptr<Poller> poller, bool is_sealed)
     : beyond_(std::move(beyond)),
+      poller_(std::move(poller)),
       is_sealed_(is_sealed),
-      epoll_(std::move(epoll)),
-      most_lines_(share_of_descriptors(kMostLines)) {
-  beyond_->also_watch(epoll_.get());
-}
-
-void StreamWire::also_watch(int fd) {
-  epoll_event event{EPOLLIN, {.u64 = kOuter}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
-}
-
-bool StreamWire::take_watched_ready() {
-  if (beyond_->take_watched_ready()) look();
-  return std::exchange(outer_ready_, false);
-}
+      most_lines_(share_of_descriptors(kMostLines)) {}
 
 StreamWire::LinePtr StreamWire::find(LinkId link) const {
   if (lines_.empty()) return nullptr;
@@ -59,9 +38,9 @@ StreamWire::LinePtr StreamWire::add(std::unique_ptr<StreamLink> link) {
   auto line = std::make_shared<Line>();
   line->link = std::move(link);
   line->watched = EPOLLRDHUP;
-  epoll_event event{line->watched, {.u64 = static_cast<std::uint64_t>(line->link->id())}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, line->link->fd(), &event);
-  return lines_[line->link->id()] = std::move(line);
+  const LinkId id = line->link->id();
+  if (!poller_->add(line->link->fd(), line->watched, this, static_cast<std::uint64_t>(id))) return nullptr;
+  return lines_[id] = std::move(line);
 }
 
 void StreamWire::heat(const LinePtr& line) {
@@ -111,7 +90,7 @@ std::string StreamWire::offer(LinkId link) {
     const Result<cluster::Address> own = cluster::parse_address(beyond_->address());
     offers_ = own && (!is_sealed_ || process::can_seal());
     if (!offers_) return {};
-    Result<std::unique_ptr<StreamDoor>> door = StreamDoor::open(epoll_.get(), own->host, is_sealed_);
+    Result<std::unique_ptr<StreamDoor>> door = StreamDoor::open(*poller_, *this, own->host, is_sealed_);
     if (!(offers_ = door.has_value())) return {};
     door_ = std::move(*door);
   }
@@ -134,8 +113,7 @@ void StreamWire::connect_stream(LinkId link) {
   if (host.empty() || lines_.size() + attempts_.size() >= most_lines_) return;
   Result<process::Fd> socket = process::start_connecting_by_tcp(fmt::format("{}:{}", host, offer.port));
   if (!socket) return;
-  epoll_event event{EPOLLOUT, {.u64 = static_cast<std::uint64_t>(link)}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket->get(), &event);
+  if (!poller_->add(socket->get(), EPOLLOUT, this, static_cast<std::uint64_t>(link))) return;
   attempts_.insert_or_assign(link, Attempt{std::move(*socket), offer});
 }
 
@@ -149,7 +127,7 @@ void StreamWire::on_connected(LinkId link) {
       ::send(attempt.socket.get(), token.data(), token.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
           static_cast<ssize_t>(token.size()))
     return;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, attempt.socket.get(), nullptr);
+  poller_->remove(attempt.socket.get());
   if (auto stream = attempt.offer.make_stream(std::move(attempt.socket), true))
     add(std::make_unique<StreamLink>(link, std::move(*stream)));
 }
@@ -167,43 +145,33 @@ void StreamWire::let_in() {
     door_.reset();
     return;
   }
-  for (std::unique_ptr<StreamLink>& link : *in) begin_sending(*add(std::move(link)));
+  for (std::unique_ptr<StreamLink>& link : *in)
+    if (const LinePtr line = add(std::move(link))) begin_sending(*line);
 }
 
-void StreamWire::look() {
-  std::array<epoll_event, 64> events;
-  bool at_the_door = false;
-  std::vector<LinkId> connected;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < count; ++i) {
-    const std::uint64_t whose = events[static_cast<std::size_t>(i)].data.u64;
-    const auto link = static_cast<LinkId>(whose);
-    if (whose == 0) at_the_door = true;
-    if (whose == kOuter) outer_ready_ = true;
-    if (const LinePtr line = find(link)) {
-      heat(line);
-      if (!line->reads && (events[static_cast<std::size_t>(i)].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0)
-        on_broken(*line);
-    } else if (attempts_.contains(link)) {
-      connected.push_back(link);
-    }
+void StreamWire::on_ready(std::uint64_t whose, std::uint32_t events) {
+  const auto link = static_cast<LinkId>(whose);
+  if (whose == 0) {
+    at_the_door_ = true;
+  } else if (const LinePtr line = find(link)) {
+    heat(line);
+    if (!line->reads && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) on_broken(*line);
+  } else if (attempts_.contains(link)) {
+    on_connected(link);
   }
-  for (const LinkId link : connected) on_connected(link);
-  if (at_the_door) let_in();
 }
 
 // Before it is read, only its end is looked for.
 void StreamWire::watch(Line& line) {
   const std::uint32_t events = (line.reads ? EPOLLIN : EPOLLRDHUP) | (line.link->has_unsent() ? EPOLLOUT : 0U);
   if (line.is_broken || std::exchange(line.watched, events) == events) return;
-  epoll_event event{events, {.u64 = static_cast<std::uint64_t>(line.link->id())}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, line.link->fd(), &event);
+  poller_->change(line.link->fd(), events);
 }
 
 /// Where the other side has closed a stream that isn't read yet.
 void StreamWire::on_broken(Line& line) {
   line.is_broken = true;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, line.link->fd(), nullptr);
+  poller_->remove(line.link->fd());
   if (!line.sends) return drop(line.link->id());  // nobody was told of it: all goes on as before
   if (line.ends_at) return;
   line.reason = kConnectionReset;
@@ -248,7 +216,7 @@ bool StreamWire::move(Line& line, int most) {
 
 bool StreamWire::receive(Wire::Sink& sink, int most) {
   sink_ = &sink;
-  if (beyond_->take_watched_ready()) look();
+  if (std::exchange(at_the_door_, false)) let_in();
   bool more = false;
   for (const LinePtr& line : std::exchange(hot_, {})) {
     line->is_hot = false;
@@ -305,7 +273,7 @@ void StreamWire::wait(Clock::time_point until) {
 }
 
 void StreamWire::close() {
-  if (!epoll_) return;
+  if (std::exchange(is_closed_, true)) return;
   const Clock::time_point end = Clock::now() + kUnsentLinger;
   for (const auto& [id, line] : lines_) {
     StreamLink& link = *line->link;
@@ -319,7 +287,6 @@ void StreamWire::close() {
   attempts_.clear();
   door_.reset();
   beyond_->close();
-  epoll_.reset();
 }
 
 }  // namespace tfd::transport

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "stream/stream_door.hpp"
 #include "stream/stream_link.hpp"
 #include "wire.hpp"
@@ -22,10 +23,10 @@
 
 namespace tfd::transport {
 
-class StreamWire final : public BaseWire, private Wire::Sink {
+class StreamWire final : public Wire, private Wire::Sink, private Poller::Watcher {
  public:
   /// `is_sealed`: the endpoint has a key.
-  static Result<std::unique_ptr<StreamWire>> make(std::unique_ptr<ZmqWire> beyond, bool is_sealed);
+  StreamWire(std::unique_ptr<ZmqWire> beyond, std::shared_ptr<Poller> poller, bool is_sealed);
 
   std::string address() const override { return beyond_->address(); }
   LinkId connect(const std::string& address) override { return beyond_->connect(address); }
@@ -38,8 +39,6 @@ class StreamWire final : public BaseWire, private Wire::Sink {
   bool receive(Wire::Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
   void close() override;
-  void also_watch(int fd) override;
-  bool take_watched_ready() override;
 
   /// Links that have a stream, for tests.
   std::size_t count() const { return lines_.size(); }
@@ -64,7 +63,6 @@ class StreamWire final : public BaseWire, private Wire::Sink {
     StreamOffer offer;
   };
 
-  StreamWire(std::unique_ptr<ZmqWire> beyond, bool is_sealed, process::Fd epoll);
   LinePtr find(LinkId link) const;
   void drop(LinkId link);
   LinePtr add(std::unique_ptr<StreamLink> link);
@@ -74,10 +72,10 @@ class StreamWire final : public BaseWire, private Wire::Sink {
   /// A large message is on its way: takes up the offer, if there is one.
   void connect_stream(LinkId link);
   void on_connected(LinkId link);
-  /// Notes which streams can be read, and lets in who waits.
-  void look();
+  /// A stream can be read or written, a connection stands, or somebody is at the door.
+  void on_ready(std::uint64_t whose, std::uint32_t events) override;
   void let_in();
-  /// Has epoll wait for what there is to wait for.
+  /// Has the poller wait for what there is to wait for.
   void watch(Line& line);
   void on_broken(Line& line);
   /// Hands over at most `most` messages of a stream. True: there may be more.
@@ -97,10 +95,11 @@ class StreamWire final : public BaseWire, private Wire::Sink {
   void on_stands(LinkId link) override { sink_->on_stands(link); }
 
   std::unique_ptr<ZmqWire> beyond_;
+  std::shared_ptr<Poller> poller_;  // with `beyond`
   bool is_sealed_;
-  process::Fd epoll_;  // of streams, the door, connections that are begun, and who is built on this
-  bool outer_ready_ = false;
+  bool is_closed_ = false;
   std::unique_ptr<StreamDoor> door_;  // once something was offered
+  bool at_the_door_ = false;          // somebody is
   bool offers_ = true;                // false: it can't be, or no descriptors are left for it
   std::size_t most_lines_;
   std::unordered_map<LinkId, LinePtr> lines_;

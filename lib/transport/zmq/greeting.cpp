@@ -16,9 +16,6 @@ constexpr auto kFresh = std::chrono::seconds(1);
 constexpr std::string_view kOurs("\xFF\0\0\0\0\0\0\0\1\x7F\3\0", 12);  // its mechanism would be next
 constexpr std::size_t kMechanismAt = 12, kMechanismBytes = 20;
 
-/// A greeting is written, then read.
-short events_of(bool is_written) { return is_written ? POLLIN : POLLOUT; }
-
 }  // namespace
 
 Greetings::~Greetings() {
@@ -33,7 +30,9 @@ std::string Greetings::mechanism(const std::string& address) {
   asked = {.mechanism = {}, .since = now, .fd = -1, .greeted = false, .heard = {}};
   int error = 0;
   asked.fd = start_connecting(address, error);
-  if (asked.fd >= 0) open_.push_back(&asked);
+  if (asked.fd < 0) return {};
+  open_.push_back(&asked);
+  (void)poller_.add(asked.fd, EPOLLOUT);  // or it goes on at the next turn
   return {};
 }
 
@@ -45,15 +44,10 @@ void Greetings::drop_stale(Clock::time_point now) {
   });
 }
 
-std::vector<pollfd> Greetings::fds() const {
-  std::vector<pollfd> all;
-  for (const Asked* asked : open_) all.push_back({asked->fd, events_of(asked->greeted), 0});
-  return all;
-}
-
 void Greetings::look() {
-  std::erase_if(open_, [](Asked* asked) {
-    pollfd ready{asked->fd, events_of(asked->greeted), 0};
+  std::erase_if(open_, [this](Asked* asked) {
+    const short events = asked->greeted ? POLLIN : POLLOUT;  // it is written, then read
+    pollfd ready{asked->fd, events, 0};
     if (poll(&ready, 1, 0) > 0) go_on(*asked);
     return asked->fd < 0;
   });
@@ -62,6 +56,7 @@ void Greetings::look() {
 void Greetings::go_on(Asked& asked) {
   if (!asked.greeted) {
     asked.greeted = true;
+    poller_.change(asked.fd, EPOLLIN);
     if (send(asked.fd, kOurs.data(), kOurs.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) finish(asked);
     return;
   }

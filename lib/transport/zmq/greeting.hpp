@@ -3,7 +3,6 @@
 //
 // The security mechanism in the greeting of a listening ZeroMQ socket. libzmq reports a mismatch only if it reads the
 // other side's greeting before that closes, which is a race. Thread rule: lives on one thread; nothing here blocks.
-#include <poll.h>
 #include <unistd.h>
 
 #include <string>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "poller.hpp"
 #include "tfd/base/deadline.hpp"
 
 namespace tfd::transport {
@@ -19,15 +19,14 @@ namespace tfd::transport {
 class Greetings {
  public:
   static constexpr std::size_t kMost = 8;  // at a time
-  Greetings() = default;
+  explicit Greetings(Poller& poller) : poller_(poller) {}
   Greetings(const Greetings&) = delete;
   Greetings& operator=(const Greetings&) = delete;
   ~Greetings();
 
   /// "NULL" or "CURVE", as of a second ago or less; empty while it isn't known: ask again later.
   std::string mechanism(const std::string& address);
-  /// Descriptors to poll; call look() afterwards.
-  std::vector<pollfd> fds() const;
+  /// Goes on with those that can, after the poller has waited.
   void look();
 
  private:
@@ -39,9 +38,10 @@ class Greetings {
     std::string heard;
   };
   void drop_stale(Clock::time_point now);
-  static void go_on(Asked& asked);
+  void go_on(Asked& asked);
   static void finish(Asked& asked) { ::close(std::exchange(asked.fd, -1)); }
 
+  Poller& poller_;
   std::unordered_map<std::string, Asked> asked_;
   std::vector<Asked*> open_;  // of those: being asked
 };

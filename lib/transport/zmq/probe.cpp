@@ -100,17 +100,13 @@ std::string Probes::why(const std::string& address) {
   known.since = now;
   int error = 0;
   known.fd = start_connecting(address, error);
-  if (known.fd >= 0)
+  if (known.fd >= 0) {
     open_.push_back(&known);
-  else if (error != 0)
+    (void)poller_.add(known.fd, EPOLLOUT);  // or what is found is taken at the next turn
+  } else if (error != 0) {
     known.reason = reason_of(error);
+  }
   return known.reason;
-}
-
-std::vector<int> Probes::fds() const {
-  std::vector<int> all;
-  for (const Known* known : open_) all.push_back(known->fd);
-  return all;
 }
 
 void Probes::look() {

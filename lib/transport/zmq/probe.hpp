@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 
@@ -24,7 +25,7 @@ class Probes {
  public:
   static constexpr std::size_t kMost = 16;  // at a time
   static constexpr const char* kUnknown = "unreachable";
-  Probes() = default;
+  explicit Probes(Poller& poller) : poller_(poller) {}
   Probes(const Probes&) = delete;
   Probes& operator=(const Probes&) = delete;
   ~Probes();
@@ -32,8 +33,7 @@ class Probes {
   /// The finding of the last second: "connection refused"; or "unreachable", until a probe of `address` has finished.
   /// An older one isn't told: that nobody was there yet, when this process began, doesn't mean that somebody has gone.
   std::string why(const std::string& address);
-  /// Descriptors to poll for POLLOUT; call look() afterwards.
-  std::vector<int> fds() const;
+  /// Takes what has been found, after the poller has waited.
   void look();
 
  private:
@@ -43,6 +43,7 @@ class Probes {
     int fd = -1;  // while it is on its way
   };
 
+  Poller& poller_;
   std::unordered_map<std::string, Known> known_;
   std::vector<Known*> open_;  // of those: on their way
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zmq/zmq_wire.hpp"
 
-#include <poll.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -113,8 +112,8 @@ void fill(zmq_msg_t& msg, Parcel parcel) {
 
 }  // namespace
 
-Result<std::unique_ptr<ZmqWire>> ZmqWire::make(const ZmqOptions& options, std::shared_ptr<Waker> waker) {
-  std::unique_ptr<ZmqWire> wire(new ZmqWire(options, std::move(waker)));
+Result<std::unique_ptr<ZmqWire>> ZmqWire::make(const ZmqOptions& options, std::shared_ptr<Poller> poller) {
+  std::unique_ptr<ZmqWire> wire(new ZmqWire(options, std::move(poller)));
   TFD_TRY(wire->open());
   return wire;
 }
@@ -128,26 +127,30 @@ Result<void> ZmqWire::open() {
   if (options_.key && !use_key_to_ask(asker_.handle, *options_.key)) return fail_zmq("cannot use the key");
   TFD_TRY(monitor(asker_, "inproc://events",
                   ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED | kHandshakeEvents, monitor_));
-  watch(asker_);
+  TFD_TRY(watch(asker_));
   if (!options_.bind.empty() || options_.listen_fd >= 0) return listen();
   return {};
 }
 
-Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Socket& monitor) const {
+Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Socket& monitor) {
   if (zmq_socket_monitor(socket.handle, name, events) != 0) return fail_zmq("cannot watch a socket");
   monitor.handle = zmq_socket(context_, ZMQ_PAIR);
   // No high-water mark: at one, libzmq's own thread, and so all traffic, would wait until we read; at shutdown for
   // ever.
   if (monitor.handle == nullptr || !set(monitor.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor.handle, name) != 0)
     return fail_zmq("cannot watch a socket");
-  watch(monitor);
-  return {};
+  return watch(monitor);
 }
 
-void ZmqWire::watch(Socket& socket) {
-  std::size_t size = sizeof socket.fd;
-  zmq_getsockopt(socket.handle, ZMQ_FD, &socket.fd, &size);
+Result<void> ZmqWire::watch(Socket& socket) {
+  int fd = -1;
+  std::size_t size = sizeof fd;
+  zmq_getsockopt(socket.handle, ZMQ_FD, &fd, &size);
+  watched_.push_back(&socket);
+  return poller_->add(fd, EPOLLIN, this, watched_.size() - 1);
 }
+
+void ZmqWire::on_ready(std::uint64_t which, std::uint32_t) { watched_[which]->ready = true; }
 
 Result<void*> ZmqWire::make_router() const {
   void* socket = zmq_socket(context_, ZMQ_ROUTER);
@@ -171,10 +174,10 @@ Result<void*> ZmqWire::make_router() const {
 Result<void> ZmqWire::listen() {
   if (options_.key) {
     gate_.handle = TFD_TRY(open_gate(context_));
-    watch(gate_);
+    TFD_TRY(watch(gate_));
   }
   void* const socket = listener_.handle = TFD_TRY(make_router());
-  watch(listener_);
+  TFD_TRY(watch(listener_));
   const int turned_away = options_.key && options_.on_turned_away ? kHandshakeEvents : 0;
   TFD_TRY(monitor(listener_, "inproc://door",
                   ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED | turned_away, door_));
@@ -308,7 +311,11 @@ void ZmqWire::has_greeted(LinkId) {
 }
 
 bool ZmqWire::receive(Sink& sink, int most) {
-  if (++turns_ >= kTurnsUnseen) poll_sockets({});  // a busy thread doesn't wait
+  if (++turns_ >= kTurnsUnseen) {  // a busy thread doesn't wait
+    turns_ = 0;
+    look_at_touched();
+    poller_->wait({});
+  }
   for (Resolver::Answer& answer : resolver_.take()) on_resolved(std::move(answer));
   for (const auto& [link, reason] : std::exchange(failed_, {})) sink.on_closed(link, reason);
   probes_.look();
@@ -445,7 +452,8 @@ void ZmqWire::wait(Clock::time_point until) {
   if ((listener_.handle != nullptr && listener_.ready) || asker_.ready || monitor_.ready || !failed_.empty() ||
       resolver_.has_answers())
     return;
-  poll_sockets(std::min(until, callers_.next()));
+  turns_ = 0;
+  poller_->wait(std::min(until, callers_.next()));
 }
 
 void ZmqWire::look_at_touched() {
@@ -453,22 +461,6 @@ void ZmqWire::look_at_touched() {
     if (socket->touched && has_events(socket->handle)) socket->ready = true;
     socket->touched = false;
   }
-}
-
-void ZmqWire::poll_sockets(Clock::time_point until) {
-  turns_ = 0;
-  look_at_touched();
-  pollfd fds[7 + Probes::kMost + Greetings::kMost] = {
-      {waker_->fd(), POLLIN, 0}, {listener_.fd, POLLIN, 0}, {asker_.fd, POLLIN, 0}, {monitor_.fd, POLLIN, 0},
-      {gate_.fd, POLLIN, 0},     {door_.fd, POLLIN, 0},     {watched_, POLLIN, 0}};
-  nfds_t count = 7;  // a negative descriptor is skipped
-  for (const int fd : probes_.fds()) fds[count++] = {fd, POLLOUT, 0};
-  for (const pollfd& fd : greetings_.fds()) fds[count++] = fd;
-  poll_until(fds, count, until);
-  // Those that are ready have messages that nothing signals again.
-  Socket* const sockets[] = {&listener_, &asker_, &monitor_, &gate_, &door_};
-  for (std::size_t i = 0; i < std::size(sockets); ++i) sockets[i]->ready |= fds[i + 1].revents != 0;
-  watched_ready_ |= fds[6].revents != 0;
 }
 
 void ZmqWire::close() {

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/transport/curve_key.hpp"
 #include "wire.hpp"
@@ -32,11 +33,11 @@ struct ZmqOptions {
   Log log = {};
 };
 
-class ZmqWire final : public BaseWire {
+class ZmqWire final : public Wire, private Poller::Watcher {
  public:
   /// Makes the wire. kSystem (or another code of fail_errno()) when it can't bind; kInvalidArgument for a malformed
   /// address.
-  static Result<std::unique_ptr<ZmqWire>> make(const ZmqOptions& options, std::shared_ptr<Waker> waker);
+  static Result<std::unique_ptr<ZmqWire>> make(const ZmqOptions& options, std::shared_ptr<Poller> poller);
   ~ZmqWire() override { close(); }
 
   std::string address() const override { return address_; }
@@ -47,8 +48,6 @@ class ZmqWire final : public BaseWire {
   bool receive(Sink& sink, int most) override;
   void wait(Clock::time_point until) override;
   void close() override;
-  void also_watch(int fd) override { watched_ = fd; }
-  bool take_watched_ready() override { return std::exchange(watched_ready_, false); }
   /// The numeric host that a link of ours connects to, over TCP; empty: none, or not yet.
   std::string host_of(LinkId link) const;
 
@@ -73,16 +72,20 @@ class ZmqWire final : public BaseWire {
   // (`ready`), unless it was used to send or connect since (`touched`), which may consume the signal.
   struct Socket {
     void* handle = nullptr;
-    int fd = -1;
     bool ready = true;
     bool touched = false;
   };
-  ZmqWire(ZmqOptions options, std::shared_ptr<Waker> waker)
-      : options_(std::move(options)), waker_(waker), callers_(options_.log), resolver_(std::move(waker)) {}
+  ZmqWire(ZmqOptions options, std::shared_ptr<Poller> poller)
+      : options_(std::move(options)),
+        poller_(std::move(poller)),
+        callers_(options_.log),
+        probes_(*poller_),
+        greetings_(*poller_),
+        resolver_(poller_->waker()) {}
   Result<void> open();
   Result<void> listen();
   Result<void*> make_router() const;
-  Result<void> monitor(Socket& socket, const char* name, int events, Socket& monitor) const;
+  Result<void> monitor(Socket& socket, const char* name, int events, Socket& monitor);
   bool receive_from(Socket& socket, bool accepted, Sink& sink, int most);
   void answer_at_the_gate();
   static std::vector<Event> read_events(Socket& monitor);
@@ -91,17 +94,17 @@ class ZmqWire final : public BaseWire {
   void on_failed_handshake(const Event& event) const;
   static Failure failure_of(const Event& event);
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
-  static void watch(Socket& socket);
+  Result<void> watch(Socket& socket);
+  /// What is ready has messages that nothing signals again.
+  void on_ready(std::uint64_t which, std::uint32_t events) override;
   static bool has_events(void* socket);
   void look_at_touched();
-  /// Waits for any of them until then, or only looks.
-  void poll_sockets(Clock::time_point until);
   void begin(LinkId link, Connection& connection);
   void on_resolved(Resolver::Answer answer);
   std::string unique_endpoint(const std::string& address);
 
   ZmqOptions options_;
-  std::shared_ptr<Waker> waker_;  // with the core and its mailbox
+  std::shared_ptr<Poller> poller_;  // with those that are built on this
   std::string address_;
   void* context_ = nullptr;
   Socket listener_;
@@ -109,9 +112,8 @@ class ZmqWire final : public BaseWire {
   Socket asker_;
   Socket monitor_;  // of the asker
   Socket door_;     // the monitor of the listener
-  int watched_ = -1;
-  bool watched_ready_ = false;
-  int turns_ = 0;  // of receive() since poll_sockets()
+  std::vector<Socket*> watched_;
+  int turns_ = 0;  // of receive() since it waited
   Callers callers_;
   void* received_ = nullptr;  // the message that is being handed over
   Probes probes_;

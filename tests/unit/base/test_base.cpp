@@ -3,12 +3,16 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <new>
+#include <random>
+#include <set>
 #include <thread>
 
 #include "tfd/base/abbreviation.hpp"
+#include "tfd/base/by_number.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
@@ -175,4 +179,40 @@ TEST_CASE("random: texts have two digits for each byte, and no two are the same"
   CHECK(random_text() != random_text());
   CHECK(random_bits() != random_bits());
   CHECK(hex_of(std::as_bytes(std::span("\x0a\xf3", 2))) == "0af3");
+}
+
+TEST_CASE("by number: what is put in and taken out in any order is what is there") {
+  std::minstd_rand random(7);
+  NumberSet numbers;
+  NumberMap<std::shared_ptr<int>> pointers;
+  std::set<std::uint64_t> expected;
+  for (std::uint64_t next = 5; next < 30'000; ++next) {
+    CHECK(numbers.insert(next));
+    CHECK(!numbers.insert(next));
+    pointers.put(next, std::make_shared<int>(static_cast<int>(next)));
+    expected.insert(next);
+    while (expected.size() > 6'000 || (random() % 3 == 0 && !expected.empty())) {
+      const auto taken = random() % 4 == 0 ? std::prev(expected.end()) : expected.begin();
+      CHECK(numbers.contains(*taken));
+      CHECK(numbers.erase(*taken));
+      CHECK(!numbers.erase(*taken));
+      CHECK(*pointers.take(*taken) == static_cast<int>(*taken));
+      CHECK(!pointers.find(*taken));
+      CHECK(!pointers.take(*taken));
+      expected.erase(taken);
+    }
+    CHECK(numbers.size() == expected.size());
+  }
+  std::vector<std::uint64_t> all = numbers.all(), pointed;
+  pointers.for_each([&](const std::shared_ptr<int>& value) { pointed.push_back(static_cast<std::uint64_t>(*value)); });
+  std::ranges::sort(all);
+  std::ranges::sort(pointed);
+  const std::vector<std::uint64_t> sorted(expected.begin(), expected.end());
+  CHECK(!sorted.empty());
+  CHECK(all == sorted);
+  CHECK(pointed == sorted);
+  CHECK(*pointers.find(sorted.front()) == static_cast<int>(sorted.front()));
+  numbers.clear();
+  CHECK(numbers.empty());
+  CHECK(!numbers.contains(sorted.front()));
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "poller.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::transport {
@@ -20,6 +21,12 @@ using namespace std::chrono_literals;
 
 inline constexpr auto kSoon = 60s;  // nothing takes so long unless it is broken
 inline Deadline soon() { return Deadline::after(kSoon); }
+
+inline std::shared_ptr<Poller> make_poller() { return Poller::make(std::make_shared<Waker>()).value(); }
+
+struct NobodyTold final : Poller::Watcher {
+  void on_ready(std::uint64_t, std::uint32_t) override {}
+};
 
 class Bed {
  public:

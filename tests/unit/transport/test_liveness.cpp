@@ -89,7 +89,7 @@ TEST_CASE("liveness: who is never done reading notices that a task is frozen, to
   Task task;
   Events events;
   const auto waker = std::make_shared<Waker>();
-  auto wire = ZmqWire::make({}, waker).value();
+  auto wire = ZmqWire::make({}, Poller::make(waker).value()).value();
   Core client(asking(events), std::make_unique<BusyWire>(std::move(wire)), waker);
   const PeerId peer = client.add_peer("ps:0", task.address(), {});
   REQUIRE(client.call(peer, text_message("who"), soon()).has_value());

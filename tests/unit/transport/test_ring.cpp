@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shared memory between endpoints: who gets it, that it is used, and what a hostile other side can't do with it.
-#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -90,8 +90,9 @@ struct Heard final : Wire::Sink {
 };
 
 std::unique_ptr<RingWire> ring_wire(const std::string& bind) {
-  auto network = ZmqWire::make({.bind = bind}, std::make_shared<Waker>()).value();
-  return RingWire::make(std::move(network), false).value();
+  auto poller = make_poller();
+  auto network = ZmqWire::make({.bind = bind}, poller).value();
+  return std::make_unique<RingWire>(std::move(network), poller, false);
 }
 
 /// Receives until `is_done`, or for a while.
@@ -198,8 +199,9 @@ TEST_CASE("ring: what a transport is called") {
 }
 
 TEST_CASE("ring: who enters needs the token, and hands over memory as it has to be") {
-  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  auto door = RingDoor::open(epoll.get()).value();
+  const auto poller = make_poller();
+  NobodyTold wire;
+  auto door = RingDoor::open(*poller, wire).value();
   const std::string offer = door->offer(LinkId{7});
   const std::string name = "tfd-ring-" + offer.substr(0, 32), token = offer.substr(32);
   const auto enter_with = [&](std::string_view said, int descriptor) {
@@ -215,7 +217,7 @@ TEST_CASE("ring: who enters needs the token, and hands over memory as it has to 
   }
   SUBCASE("another token") { CHECK(enter_with(std::string(32, '0'), memory.get()) == 0); }
   SUBCASE("a part of it") { CHECK(enter_with(token.substr(1), memory.get()) == 0); }
-  SUBCASE("something else than memory") { CHECK(enter_with(token, epoll.get()) == 0); }
+  SUBCASE("something else than memory") { CHECK(enter_with(token, poller->fd()) == 0); }
   SUBCASE("memory that could be cut off") {
     const process::Fd loose(::memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     REQUIRE(::ftruncate(loose.get(), ::lseek(memory.get(), 0, SEEK_END)) == 0);
@@ -231,14 +233,15 @@ TEST_CASE("ring: who enters needs the token, and hands over memory as it has to 
   SUBCASE("who says nothing and goes") {
     process::connect_locally(name).value().reset();
     CHECK(door->let_in().value().empty());
-    pollfd quiet{epoll.get(), POLLIN, 0};
+    pollfd quiet{poller->fd(), POLLIN, 0};
     CHECK(::poll(&quiet, 1, 0) == 0);
   }
 }
 
 TEST_CASE("ring: where no memory is left to share, who waits behind the door is told") {
-  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  auto door = RingDoor::open(epoll.get()).value();
+  const auto poller = make_poller();
+  NobodyTold wire;
+  auto door = RingDoor::open(*poller, wire).value();
   const auto entered = RingDoor::enter(door->offer(LinkId{7}), LinkId{1});
   REQUIRE(entered.has_value());
   rlimit before{};
@@ -256,8 +259,9 @@ TEST_CASE("ring: where no memory is left to share, who waits behind the door is 
 }
 
 TEST_CASE("ring: all who come at once are let in, and those who say nothing don't keep them out") {
-  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  auto door = RingDoor::open(epoll.get()).value();
+  const auto poller = make_poller();
+  NobodyTold wire;
+  auto door = RingDoor::open(*poller, wire).value();
   std::vector<process::Fd> silent;
   std::vector<std::unique_ptr<RingLink>> entered;
   for (int i = 1; i <= 150; ++i) {
@@ -339,11 +343,54 @@ TEST_CASE("ring: what has no room waits for it, in order, and the bell rings whe
   CHECK(as_text(other.rings->arrived().value().subspan(4, 3)) == "end");
 }
 
+TEST_CASE("ring: a bell is heard every time, though it is read now and then") {
+  Hostile other;
+  const auto poller = make_poller();
+  struct Told final : Poller::Watcher {
+    int bells = 0;
+    void on_ready(std::uint64_t, std::uint32_t) override { ++bells; }
+  } told;
+  REQUIRE(poller->add(other.link->fd(), EPOLLIN | EPOLLET, &told).has_value());
+  int unread = 0, most_unread = 0;
+  for (int i = 1; i <= 1000; ++i) {  // many times what the socket takes
+    REQUIRE(other.link->prepare_to_sleep());
+    other.write(record(3, "abc", 1));
+    process::ring_bell(other.bell.get());
+    poller->wait(Clock::time_point{});
+    REQUIRE(told.bells == i);
+    other.link->on_bell(false);
+    REQUIRE(other.link->next().value().has_value());
+    other.link->done();
+    REQUIRE(::ioctl(other.link->fd(), FIONREAD, &unread) == 0);
+    most_unread = std::max(most_unread, unread);
+  }
+  CHECK(most_unread > 1);
+  CHECK(most_unread <= 64);
+  CHECK(!other.link->has_ended());
+}
+
+TEST_CASE("ring: a heap that comes with a bell is taken at once") {
+  Hostile other;
+  const process::Fd heap = process::make_sealed_memory("heap", 1 << 20).value();
+  const char one = 1;
+  other.rings->announce_gift();
+  REQUIRE(process::send_with_descriptor(other.bell.get(), std::as_bytes(std::span(&one, 1)), heap.get()).has_value());
+  CHECK(!other.link->loans().has_heap());
+  other.link->on_bell(false);
+  CHECK(other.link->loans().has_heap());
+  CHECK(other.rings->may_lend());
+}
+
 TEST_CASE("ring: what was written before its process ended is read, then it has ended") {
   Hostile other;
   other.write(record(3, "abc", 1));
+  process::ring_bell(other.bell.get());
   other.bell.reset();
-  other.link->answer_bell();
+  SUBCASE("by its bell") { other.link->on_bell(true); }
+  SUBCASE("by what can be read") {
+    other.link->answer_bell();
+    other.link->answer_bell();
+  }
   CHECK(other.link->has_ended());
   CHECK(!other.link->prepare_to_sleep());
   CHECK(other.link->next().value().has_value());

@@ -2,7 +2,6 @@
 //
 // Streams between endpoints: who gets one, that nothing is lost or overtaken when it begins, and what strangers can't
 // do.
-#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <deque>
@@ -21,7 +20,8 @@ namespace {
 /// A wire, what it has heard, and from whom.
 struct Side final : Wire::Sink {
   Side(const std::string& bind, bool is_sealed)
-      : wire(StreamWire::make(ZmqWire::make({.bind = bind}, std::make_shared<Waker>()).value(), is_sealed).value()) {}
+      : poller(make_poller()),
+        wire(std::make_unique<StreamWire>(ZmqWire::make({.bind = bind}, poller).value(), poller, is_sealed)) {}
   void on_message(LinkId from, std::span<const std::byte> bytes) override {
     link = from;
     heard.emplace_back(as_text(bytes.first(std::min<std::size_t>(bytes.size(), 20))));
@@ -45,6 +45,7 @@ struct Side final : Wire::Sink {
   void on_refused(LinkId, const std::string& reason, bool) override { closed = reason; }
   void on_stands(LinkId) override {}
 
+  std::shared_ptr<Poller> poller;
   std::unique_ptr<StreamWire> wire;
   LinkId link{};
   std::deque<std::string> heard;
@@ -225,7 +226,8 @@ TEST_CASE("stream: what was sent before the end arrives before it") {
   REQUIRE(sides.server.wire->send(sides.server.link, {.bytes = "farewell"}));
   sides.server.wire->close();
   REQUIRE(sides.until([&] {
-    sides.server.wire = StreamWire::make(ZmqWire::make({}, std::make_shared<Waker>()).value(), false).value();
+    sides.server.wire =
+        std::make_unique<StreamWire>(ZmqWire::make({}, sides.server.poller).value(), sides.server.poller, false);
     return !sides.client.closed.empty();
   }));
   CHECK(sides.client.closed == kConnectionReset);
@@ -269,8 +271,9 @@ TEST_CASE("stream: an offer is what it was, and nothing else is one") {
 }
 
 TEST_CASE("stream: who enters needs the token, once, and may take its time") {
-  const process::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  auto door = StreamDoor::open(epoll.get(), "127.0.0.1", false).value();
+  const auto poller = make_poller();
+  NobodyTold wire;
+  auto door = StreamDoor::open(*poller, wire, "127.0.0.1", false).value();
   const StreamOffer offer = StreamOffer::decode(door->offer(LinkId{7})).value();
   const auto enter = [&] {
     process::Fd socket = process::start_connecting_by_tcp(fmt::format("127.0.0.1:{}", offer.port)).value();
@@ -280,7 +283,7 @@ TEST_CASE("stream: who enters needs the token, once, and may take its time") {
   };
   const auto say = [&](const process::Fd& socket, std::string_view text) {
     REQUIRE(::send(socket.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-    pollfd heard{epoll.get(), POLLIN, 0};
+    pollfd heard{poller->fd(), POLLIN, 0};
     REQUIRE(::poll(&heard, 1, 10'000) == 1);
     auto in = door->let_in().value();
     for (int i = 0; i < 100 && in.empty() && ::poll(&heard, 1, 20) == 1; ++i) in = door->let_in().value();

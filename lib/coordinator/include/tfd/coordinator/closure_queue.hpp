@@ -12,9 +12,9 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
+#include "tfd/base/by_number.hpp"
 #include "tfd/base/error.hpp"
 
 namespace tfd::coordinator {
@@ -69,7 +69,7 @@ class ClosureQueue {
   std::size_t capacity_;
   bool keep_going_;
   std::deque<ClosureId> queued_;
-  std::unordered_set<ClosureId> in_flight_;
+  NumberSet in_flight_;
   std::map<std::size_t, std::deque<ClosureId>> tagged_;  // by worker
   std::optional<Error> error_;
 };

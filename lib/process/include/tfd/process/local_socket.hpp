@@ -28,7 +28,7 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
 
 /// Wakes who waits until its end of the socket can be read.
 void ring_bell(int socket);
-/// Reads what rang there. False: the other end is closed.
+/// Reads all that rang there. False: the other end is closed.
 bool answer_bell(int socket);
 /// The same for who may be sent a descriptor along: `brought` is set to it.
 bool answer_bell(int socket, Fd& brought);

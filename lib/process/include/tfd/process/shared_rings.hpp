@@ -55,6 +55,11 @@ class SharedRings {
   /// Called after prepare_to_sleep(), whatever it said.
   void wake_up();
 
+  /// Says, before it is done, that a descriptor comes with a bell, and whether the other side has said so: others needn't
+  /// be read.
+  void announce_gift();
+  bool is_gift_announced() const;
+
   /// Marks of what a side lends to the other, which takes its own away from any thread. The sides agree on what they
   /// stand for; a hostile one can only give back too early, or never.
   static constexpr std::size_t kLoans = 256;

@@ -1,0 +1,106 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A set and a map of numbers that are given one after the other and taken away in about that order, such as ids of what
+// is in flight: hundreds of neighbours share one block of memory, which goes when the last of them does. One that stays
+// for long keeps its own block and no other. Thread rule: thread-compatible.
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace tfd {
+
+class NumberSet {
+ public:
+  bool contains(std::uint64_t number) const {
+    const auto found = blocks_.find(number / kBlock);
+    return found != blocks_.end() && found->second.has[number % kBlock];
+  }
+  /// False: it was there.
+  bool insert(std::uint64_t number) {
+    Block& block = blocks_[number / kBlock];
+    if (block.has[number % kBlock]) return false;
+    block.has.set(number % kBlock);
+    ++block.count;
+    ++size_;
+    return true;
+  }
+  /// False: it wasn't there.
+  bool erase(std::uint64_t number) {
+    const auto found = blocks_.find(number / kBlock);
+    if (found == blocks_.end() || !found->second.has[number % kBlock]) return false;
+    found->second.has.reset(number % kBlock);
+    --size_;
+    if (--found->second.count == 0) blocks_.erase(found);
+    return true;
+  }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  void clear() { *this = {}; }
+  /// In no order.
+  std::vector<std::uint64_t> all() const {
+    std::vector<std::uint64_t> out;
+    for (const auto& [index, block] : blocks_)
+      for (std::size_t i = 0; i < kBlock; ++i)
+        if (block.has[i]) out.push_back(index * kBlock + i);
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 4096;
+  struct Block {
+    std::bitset<kBlock> has;
+    std::size_t count = 0;
+  };
+  std::unordered_map<std::uint64_t, Block> blocks_;
+  std::size_t size_ = 0;
+};
+
+/// Pointers by number; a null one is none.
+template <class Pointer>
+class NumberMap {
+ public:
+  void put(std::uint64_t number, Pointer value) {
+    std::unique_ptr<Block>& block = blocks_[number / kBlock];
+    if (!block) block = std::make_unique<Block>();
+    Pointer& place = block->values[number % kBlock];
+    block->count += place ? 0 : 1;
+    place = std::move(value);
+  }
+  /// Null: there is none.
+  const Pointer& find(std::uint64_t number) const {
+    static const Pointer kNone{};
+    const auto found = blocks_.find(number / kBlock);
+    return found == blocks_.end() ? kNone : found->second->values[number % kBlock];
+  }
+  /// Removes and returns it; null: there is none.
+  Pointer take(std::uint64_t number) {
+    const auto found = blocks_.find(number / kBlock);
+    if (found == blocks_.end()) return {};
+    Pointer value = std::exchange(found->second->values[number % kBlock], Pointer{});
+    if (value && --found->second->count == 0) blocks_.erase(found);
+    return value;
+  }
+  /// Calls `each` for every pointer, in no order.
+  template <class Each>
+  void for_each(const Each& each) const {
+    for (const auto& [index, block] : blocks_)
+      for (const Pointer& value : block->values)
+        if (value) each(value);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 256;
+  struct Block {
+    std::array<Pointer, kBlock> values{};
+    std::size_t count = 0;
+  };
+  std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
+};
+
+}  // namespace tfd
