@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/process/local_socket.hpp"
 
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -34,15 +35,18 @@ struct Carrier {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
   }
-  /// What came along, which may be none.
+  /// What came along: none, or one. Several are closed.
   Fd take_descriptor() {
     const cmsghdr* const first = CMSG_FIRSTHDR(&header);
-    if (first == nullptr || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||
-        first->cmsg_len != CMSG_LEN(sizeof(int)))
-      return {};
-    int number = -1;
-    std::memcpy(&number, CMSG_DATA(first), sizeof number);
-    return Fd(number);
+    if (first == nullptr || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS) return {};
+    Fd one;
+    const std::size_t bytes = first->cmsg_len - CMSG_LEN(0);
+    for (std::size_t at = 0; at + sizeof(int) <= bytes; at += sizeof(int)) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(first) + at, sizeof number);
+      one = Fd(number);
+    }
+    return bytes == sizeof(int) ? std::move(one) : Fd();
   }
   iovec piece;
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
@@ -101,6 +105,22 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to) {
 void ring_bell(int socket) {
   const char bell = 1;
   (void)!::send(socket, &bell, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool hears_unread_bells() {
+  static const bool is_heard = [] {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
+    const Fd own(ends[0]), other(ends[1]), epoll(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{EPOLLIN | EPOLLET, {}};
+    bool is_each = epoll && ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, own.get(), &event) == 0;
+    for (int i = 0; is_each && i < kUnreadBells; ++i) {
+      ring_bell(other.get());
+      is_each = ::epoll_wait(epoll.get(), &event, 1, 0) == 1;
+    }
+    return is_each;
+  }();
+  return is_heard;
 }
 
 bool answer_bell(int socket) {

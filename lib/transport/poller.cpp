@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poller.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <limits>
+
+#ifndef SYS_epoll_pwait2  // headers before Linux 5.11
+#define SYS_epoll_pwait2 441
+#endif
 
 namespace tfd::transport {
 namespace {
@@ -16,11 +22,6 @@ timespec time_left(Clock::time_point until) {
   const auto left = std::max(Duration::zero(), Duration(until - Clock::now()));
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
   return {static_cast<time_t>(seconds.count()), static_cast<long>((left - seconds).count())};
-}
-
-int whole_milliseconds_left(Clock::time_point until) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -63,16 +64,19 @@ void Poller::remove(int fd) {
   sources_[static_cast<std::size_t>(fd)].watcher = nullptr;
 }
 
+// The wrapper of epoll_pwait2 came with glibc 2.35, and releases run with older ones.
 int Poller::wait_for(epoll_event* events, int most, Clock::time_point until) {
   if (until == Clock::time_point::max()) return ::epoll_wait(epoll_.get(), events, most, -1);
   if (until <= Clock::time_point{}) return ::epoll_wait(epoll_.get(), events, most, 0);
   if (is_exact_) {
     const timespec timeout = time_left(until);
-    const int count = ::epoll_pwait2(epoll_.get(), events, most, &timeout, nullptr);
-    if (count >= 0 || errno == EINTR) return count;
+    const auto count = ::syscall(SYS_epoll_pwait2, epoll_.get(), events, most, &timeout, nullptr, 0);
+    if (count >= 0 || errno == EINTR) return static_cast<int>(count);
     is_exact_ = false;  // before Linux 5.11, or where a filter of system calls doesn't know it
   }
-  return ::epoll_wait(epoll_.get(), events, most, whole_milliseconds_left(until));
+  pollfd any{epoll_.get(), POLLIN, 0};
+  poll_until(&any, 1, until);
+  return ::epoll_wait(epoll_.get(), events, most, 0);
 }
 
 void Poller::wait(Clock::time_point until) {

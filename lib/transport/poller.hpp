@@ -38,7 +38,7 @@ class Poller {
   int fd() const { return epoll_.get(); }
 
   /// Has `watcher` told, with `whose`, when `fd` is ready for `events` (EPOLLIN and so on); without one wait() only
-  /// ends. Closing a descriptor ends it. kSystem, kResourceExhausted.
+  /// ends. A descriptor may be closed without remove(). kSystem, kResourceExhausted.
   Result<void> add(int fd, std::uint32_t events, Watcher* watcher = nullptr, std::uint64_t whose = 0);
   void change(int fd, std::uint32_t events);
   void remove(int fd);
@@ -61,7 +61,7 @@ class Poller {
   process::Fd epoll_;
   std::shared_ptr<Waker> waker_;  // with the core and its mailbox
   std::vector<Source> sources_;
-  bool is_exact_ = true;  // false: the kernel can't wait for less than milliseconds
+  bool is_exact_ = true;  // false: the kernel's epoll waits for whole milliseconds only
 };
 
 }  // namespace tfd::transport

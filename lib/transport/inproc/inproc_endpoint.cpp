@@ -9,8 +9,9 @@ class Network final : public InprocNetwork {
  public:
   Result<std::unique_ptr<Endpoint>> make_endpoint(EndpointOptions options) override {
     auto waker = std::make_shared<Waker>();
+    auto poller = TFD_TRY(Poller::make(waker));
     const InprocNet::NodeId node = TFD_TRY(net_->add(options.bind, options.name, waker));
-    auto wire = std::make_unique<InprocWire>(net_, node, TFD_TRY(Poller::make(waker)));
+    auto wire = std::make_unique<InprocWire>(net_, node, std::move(poller));
     return std::make_unique<Core>(std::move(options), std::move(wire), std::move(waker));
   }
   void cut(const std::string& address, bool is_cut) override { net_->cut(address, is_cut); }

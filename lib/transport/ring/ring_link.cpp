@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kSizeBytes = 4, kPadding = 8;
 constexpr std::uint32_t kPieceBit = std::uint32_t{1} << 31;
 constexpr std::size_t kMostUnannounced = 64 << 10;             // more of it is read while the rest is written
-constexpr int kMostUnread = 64;                                // bells: a socket takes 278, and then no more
+constexpr int kMostUnread = process::kUnreadBells / 4;         // some ring meanwhile
 constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that who waits for room gets it
 
 std::size_t padded(std::size_t size) { return (kSizeBytes + size + kPadding - 1) / kPadding * kPadding; }
@@ -75,7 +75,7 @@ void RingLink::done() {
 
 void RingLink::on_bell(bool is_last) {
   const bool has_gift = !loans_.has_heap() && line_->rings.is_gift_announced();
-  if (is_last || has_gift || unread_ >= kMostUnread)
+  if (is_last || has_gift || sleeps_ >= kMostUnread || !process::hears_unread_bells())
     answer_bell();
   else
     line_->rings.wake_up();
@@ -83,7 +83,7 @@ void RingLink::on_bell(bool is_last) {
 }
 
 void RingLink::answer_bell() {
-  unread_ = 0;
+  sleeps_ = 0;
   process::Fd heap;
   if (!process::answer_bell(fd(), heap)) has_ended_ = true;
   if (heap) loans_.take_heap(heap);
@@ -92,7 +92,7 @@ void RingLink::answer_bell() {
 
 bool RingLink::prepare_to_sleep() {
   if (has_ended_) return false;
-  ++unread_;  // the other side rings once for each of these
+  ++sleeps_;  // the other side rings once for each
   const std::size_t room = unsent_.empty() ? 0 : padded(unsent_.front().content().size());
   if (line_->rings.prepare_to_sleep(true, room)) return true;
   line_->rings.wake_up();

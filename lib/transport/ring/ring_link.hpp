@@ -44,7 +44,7 @@ class RingLink {
   /// Gives back the room of the record that next() returned.
   void done();
 
-  /// Called whenever the bell has rung, `is_last` where the other side has closed it. Mostly there is nothing to read.
+  /// Called whenever the bell has rung, `is_last` where the other side has closed it. It is read for some only.
   void on_bell(bool is_last);
   /// Reads the bell: what came with it, and that the other process has ended.
   void answer_bell();
@@ -64,7 +64,7 @@ class RingLink {
   std::vector<std::byte> copy_;  // of the record that is being read
   std::size_t reading_ = 0;      // bytes of it in the ring
   std::size_t unannounced_ = 0;  // bytes
-  int unread_ = 0;               // bells at most
+  int sleeps_ = 0;               // since the bell was read
   bool has_ended_ = false;
 };
 

@@ -30,8 +30,8 @@ RingWire::RingPtr RingWire::find(LinkId link) const {
 
 void RingWire::add(std::unique_ptr<RingLink> link) {
   const auto whose = static_cast<std::uint64_t>(link->id());
-  if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose))
-    return;                    // its socket is closed: the other side sees that
+  // Where that fails its socket is closed, which the other side sees.
+  if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose)) return;
   tensor::SharedHeap::make();  // so that what is made from now on can be lent
   const auto ring = std::make_shared<Ring>();
   ring->link = std::move(link);

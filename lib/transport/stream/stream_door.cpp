@@ -16,7 +16,7 @@ namespace tfd::transport {
 namespace {
 
 constexpr std::string_view kKind = "stream";  // the offer begins with it
-constexpr std::size_t kMostCallers = 512;
+constexpr std::size_t kMostStreamVisitors = 512;
 constexpr Duration kTokenPatience = std::chrono::seconds(10);
 
 std::string random_bytes(std::size_t size) {
@@ -93,7 +93,7 @@ Result<void> StreamDoor::accept_all() {
   while (process::Fd socket = process::accept_connection(listener_.get())) {
     if (!poller_.add(socket.get(), EPOLLIN, &wire_)) continue;
     visitors_.push_back({std::move(socket), Clock::now() + kTokenPatience});
-    if (visitors_.size() > kMostCallers) visitors_.pop_front();
+    if (visitors_.size() > kMostStreamVisitors) visitors_.pop_front();
   }
   if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) return {};
   return fail(Code::kResourceExhausted, "no descriptor is left");

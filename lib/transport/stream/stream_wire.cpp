@@ -14,9 +14,8 @@
 namespace tfd::transport {
 namespace {
 
-constexpr std::size_t kLarge = 64 << 10;             // bytes of a message that are worth a stream
-constexpr std::size_t kMostLines = 4096;             // each link has a descriptor of libzmq's, too
-constexpr std::uint64_t kOuter = ~std::uint64_t{0};  // the data of who is built on this
+constexpr std::size_t kLarge = 64 << 10;  // bytes of a message that are worth a stream
+constexpr std::size_t kMostLines = 4096;  // each link has a descriptor of libzmq's, too
 constexpr Duration kUnsentLinger = std::chrono::milliseconds(250);
 constexpr Duration kLastWords = std::chrono::seconds(1);  // that come after libzmq's connection has ended
 

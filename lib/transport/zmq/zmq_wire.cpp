@@ -145,7 +145,7 @@ Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Sock
 Result<void> ZmqWire::watch(Socket& socket) {
   int fd = -1;
   std::size_t size = sizeof fd;
-  zmq_getsockopt(socket.handle, ZMQ_FD, &fd, &size);
+  if (zmq_getsockopt(socket.handle, ZMQ_FD, &fd, &size) != 0) return fail_zmq("cannot watch a socket");
   watched_.push_back(&socket);
   return poller_->add(fd, EPOLLIN, this, watched_.size() - 1);
 }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A set and a map of numbers that are given one after the other and taken away in about that order, such as ids of what
-// is in flight: hundreds of neighbours share one block of memory, which goes when the last of them does. One that stays
-// for long keeps its own block and no other. Thread rule: thread-compatible.
+// is in flight: hundreds or thousands of neighbours share one block of memory, which goes when the last of them does,
+// or is used again. One that stays for long keeps its own block and no other. Thread rule: thread-compatible.
 #include <array>
 #include <bitset>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,15 @@
 
 namespace tfd {
 
+/// The block of this index: a new one takes the place of the spare one, if there is any.
+template <class Blocks>
+typename Blocks::mapped_type& find_or_make(Blocks& blocks, typename Blocks::node_type& spare, std::uint64_t index) {
+  if (const auto found = blocks.find(index); found != blocks.end()) return found->second;
+  if (!spare) return blocks[index];
+  spare.key() = index;
+  return blocks.insert(std::move(spare)).position->second;
+}
+
 class NumberSet {
  public:
   bool contains(std::uint64_t number) const {
@@ -23,7 +33,7 @@ class NumberSet {
   }
   /// False: it was there.
   bool insert(std::uint64_t number) {
-    Block& block = blocks_[number / kBlock];
+    Block& block = find_or_make(blocks_, spare_, number / kBlock);
     if (block.has[number % kBlock]) return false;
     block.has.set(number % kBlock);
     ++block.count;
@@ -36,12 +46,12 @@ class NumberSet {
     if (found == blocks_.end() || !found->second.has[number % kBlock]) return false;
     found->second.has.reset(number % kBlock);
     --size_;
-    if (--found->second.count == 0) blocks_.erase(found);
+    if (--found->second.count == 0) spare_ = blocks_.extract(found);
     return true;
   }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  void clear() { *this = {}; }
+  void clear() { *this = NumberSet(); }
   /// In no order.
   std::vector<std::uint64_t> all() const {
     std::vector<std::uint64_t> out;
@@ -57,7 +67,9 @@ class NumberSet {
     std::bitset<kBlock> has;
     std::size_t count = 0;
   };
-  std::unordered_map<std::uint64_t, Block> blocks_;
+  using Blocks = std::unordered_map<std::uint64_t, Block>;
+  Blocks blocks_;
+  Blocks::node_type spare_;  // an empty block
   std::size_t size_ = 0;
 };
 
@@ -66,7 +78,8 @@ template <class Pointer>
 class NumberMap {
  public:
   void put(std::uint64_t number, Pointer value) {
-    std::unique_ptr<Block>& block = blocks_[number / kBlock];
+    assert(value);
+    std::unique_ptr<Block>& block = find_or_make(blocks_, spare_, number / kBlock);
     if (!block) block = std::make_unique<Block>();
     Pointer& place = block->values[number % kBlock];
     block->count += place ? 0 : 1;
@@ -83,7 +96,7 @@ class NumberMap {
     const auto found = blocks_.find(number / kBlock);
     if (found == blocks_.end()) return {};
     Pointer value = std::exchange(found->second->values[number % kBlock], Pointer{});
-    if (value && --found->second->count == 0) blocks_.erase(found);
+    if (value && --found->second->count == 0) spare_ = blocks_.extract(found);
     return value;
   }
   /// Calls `each` for every pointer, in no order.
@@ -100,7 +113,9 @@ class NumberMap {
     std::array<Pointer, kBlock> values{};
     std::size_t count = 0;
   };
-  std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
+  using Blocks = std::unordered_map<std::uint64_t, std::unique_ptr<Block>>;
+  Blocks blocks_;
+  typename Blocks::node_type spare_;  // an empty block
 };
 
 }  // namespace tfd

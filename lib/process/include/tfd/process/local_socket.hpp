@@ -28,6 +28,10 @@ Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
 
 /// Wakes who waits until its end of the socket can be read.
 void ring_bell(int socket);
+/// Whether a socket that is watched by epoll (EPOLLET) is heard each time it rings, though nobody reads it, for
+/// kUnreadBells at least: Linux, unless its sockets' buffers were made small. It is tried once.
+bool hears_unread_bells();
+inline constexpr int kUnreadBells = 64;
 /// Reads all that rang there. False: the other end is closed.
 bool answer_bell(int socket);
 /// The same for who may be sent a descriptor along: `brought` is set to it.
