@@ -9,7 +9,9 @@
 namespace tfd::train {
 namespace {
 
-constexpr double kShowEvery = 1;  // second
+constexpr double kShowEvery = 1;                             // second
+constexpr Duration kRated = std::chrono::milliseconds(100);  // rates are of so long at least
+constexpr Duration kMarkEvery = std::chrono::milliseconds(10);
 
 double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
@@ -27,14 +29,15 @@ Result<void> Reporter::emit(JsonLine line) const {
 
 void Reporter::begin(std::int64_t step) {
   shown_step_ = step;
-  reported_ = rated_ = {.step = step, .own = own_};
+  reported_ = {.step = step, .own = own_};
+  rated_ = {reported_};
   started_ = options_.began.value_or(reported_.at);
 }
 
 void Reporter::count(const StepCount& steps) {
   interval_.add(steps.metrics);
   own_ += steps.count;
-  if (own_ == steps.count) rated_ = {.step = steps.step, .own = own_};
+  if (own_ == steps.count) rated_ = {{.step = steps.step, .own = own_}};
   for (const step::Metric& one : steps.metrics)
     if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
 }
@@ -57,14 +60,26 @@ void Reporter::look_at(const std::string& metric, double value, std::int64_t ste
       where, metric, std::isnan(value) ? "NaN" : "infinite", step);
 }
 
+void Reporter::rewind(std::int64_t step) {
+  reported_.step = step;
+  rated_ = {reported_};
+}
+
+const Reporter::Mark& Reporter::rates_from(std::int64_t step) {
+  const Clock::time_point latest = Clock::now() - kRated;
+  while (rated_.size() > 1 && rated_[1].at <= latest) rated_.pop_front();
+  return step > rated_.front().step ? rated_.front() : reported_;
+}
+
 Result<void> Reporter::step(std::int64_t step) {
-  const Mark& from = step > rated_.step ? rated_ : reported_;
+  const Mark from = rates_from(step);
   const double seconds = std::max(seconds_since(from.at), 1e-9);
   if (!interval_.empty()) last_interval_ = interval_.values();
   interval_.clear();
   Metrics rates{{"steps_per_second", static_cast<double>(step - from.step) / seconds}};
   if (!task_.empty()) rates.emplace_back("updates_per_second", static_cast<double>(own_ - from.own) / seconds);
-  reported_ = rated_ = {.step = step, .own = own_};
+  reported_ = {.step = step, .own = own_};
+  if (reported_.at - rated_.back().at >= kMarkEvery) rated_.push_back(reported_);
   if (options_.on_metrics) {
     Metrics all = last_interval_;
     all.insert(all.end(), rates.begin(), rates.end());

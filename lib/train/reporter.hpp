@@ -3,6 +3,7 @@
 //
 // Writes a training's JSON lines: start, step, eval, checkpoint, end (tfd-coordinate(1), OUTPUT), and accumulates
 // metrics between two lines. Private to the room. Thread rule: the training's thread.
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -27,7 +28,7 @@ class Reporter {
   /// Begins at this global step, and starts the clock, unless the training began before (TrainOptions::began).
   void begin(std::int64_t step);
   /// Sets the global step back.
-  void rewind(std::int64_t step) { reported_.step = rated_.step = step; }
+  void rewind(std::int64_t step);
   /// Counts steps of this task.
   void count(const StepCount& steps);
   /// Makes the first metric that isn't finite a warning, and a part of the `end` event, unless the program states how
@@ -74,6 +75,9 @@ class Reporter {
     Clock::time_point at = Clock::now();
   };
 
+  /// Where the rates of a line begin: at the line before, or so long ago that steps which are counted together, after
+  /// one that they waited for, or a checkpoint, aren't taken for what the training does.
+  const Mark& rates_from(std::int64_t step);
   void look_at(const std::string& metric, double value, std::int64_t step, std::string_view where);
 
   const TrainOptions& options_;
@@ -85,7 +89,8 @@ class Reporter {
   Metrics evaluation_;
   std::int64_t own_ = 0;
   Mark reported_;  // the last `step` event, or the beginning
-  Mark rated_;     // where the next one's rates begin: after the first step, which waits for compilers
+  std::deque<Mark> rated_{
+      reported_};  // where rates may begin: after the first step, which waits for compilers, and later
   Clock::time_point started_ = options_.began.value_or(reported_.at);
   std::int64_t shown_step_ = 0;
   std::optional<Clock::time_point> shown_at_;

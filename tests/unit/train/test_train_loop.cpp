@@ -220,6 +220,16 @@ TEST_CASE("train loop: rates are of the steps after the first one, which waits f
   CHECK(step["rates"]["steps_per_second"].get<double>() * run.last()["seconds"].get<double>() > 10);
 }
 
+TEST_CASE("train loop: what is counted at once, after a wait, isn't the rate of the training") {
+  Run run(R"("steps": 30)");
+  run.driver.chunk = 1;
+  run.at(11, [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });  // others end meanwhile
+  run.run_well();
+  CHECK(run.steps_of("step") == Steps{10, 20, 30});
+  for (const json& event : run.events)
+    if (event["event"] == "step" && event["step"] > 10) CHECK(event["rates"]["steps_per_second"].get<double>() <= 100);
+}
+
 TEST_CASE("train loop: asked for a checkpoint it writes one at the step that it has come to, and goes on") {
   const Directory directory;
   Run run(R"("steps": 30, )" + saving(directory));
