@@ -48,7 +48,7 @@ class Poller {
   void wait(Clock::time_point until);
 
  private:
-  /// By descriptor. An event carries its source's number: what was closed meanwhile has another one.
+  /// One for each descriptor. An event carries its source's number: what was closed meanwhile has another one.
   struct Source {
     Watcher* watcher = nullptr;
     std::uint64_t whose = 0;

@@ -52,7 +52,7 @@ class NumberSet {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   void clear() { *this = NumberSet(); }
-  /// In no order.
+  /// All of them, in no order.
   std::vector<std::uint64_t> all() const {
     std::vector<std::uint64_t> out;
     for (const auto& [index, block] : blocks_)
