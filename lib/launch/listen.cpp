@@ -6,12 +6,17 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <thread>
 
+#include "tfd/base/deadline.hpp"
+#include "tfd/base/random.hpp"
 #include "tfd/launch/port_owner.hpp"
 
 namespace tfd::launch {
 namespace {
 
+constexpr int kMostTries = 20;
+constexpr Duration kMostPause = std::chrono::milliseconds(10);
 constexpr int kBacklog = 1024;  // a large cluster's tasks connect at once, perhaps while the task restarts
 
 union SocketAddress {
@@ -63,11 +68,18 @@ Result<Listener> bind_to(const cluster::Address& address) {
 
 }  // namespace
 
+// Of two processes that have bound a port and listen at the same moment Linux may refuse both, and then nobody has it.
+// Where one has it bind() refuses the other, so who is refused by listen() comes again, not at the same moment.
 Result<Listener> listen_on(const cluster::Address& address) {
-  Listener listener = TFD_TRY(bind_to(address));
-  if (::listen(listener.fd.get(), kBacklog) != 0)
-    return fail_errno(errno, fmt::format("cannot listen on {}", cluster::format_address(listener.address)));
-  return listener;
+  for (int tries = 1;; ++tries) {
+    Listener listener = TFD_TRY(bind_to(address));
+    if (::listen(listener.fd.get(), kBacklog) == 0) return listener;
+    const int why = errno;
+    if (why != EADDRINUSE || tries == kMostTries)
+      return fail_errno(why, fmt::format("cannot listen on {}", cluster::format_address(listener.address)));
+    listener.fd.reset();
+    std::this_thread::sleep_for(kMostPause * static_cast<int>(random_bits() % 100) / 100);
+  }
 }
 
 Result<Listener> reserve_port(const cluster::Address& address) { return bind_to(address); }

@@ -89,8 +89,8 @@ class Reporter {
   Metrics evaluation_;
   std::int64_t own_ = 0;
   Mark reported_;  // the last `step` event, or the beginning
-  std::deque<Mark> rated_{
-      reported_};  // where rates may begin: after the first step, which waits for compilers, and later
+  /// Where rates may begin: after the first step, which waits for compilers, and later.
+  std::deque<Mark> rated_{reported_};
   Clock::time_point started_ = options_.began.value_or(reported_.at);
   std::int64_t shown_step_ = 0;
   std::optional<Clock::time_point> shown_at_;

@@ -28,15 +28,15 @@ RingWire::RingPtr RingWire::find(LinkId link) const {
   return found == rings_.end() ? nullptr : found->second;
 }
 
-void RingWire::add(std::unique_ptr<RingLink> link) {
+bool RingWire::add(std::unique_ptr<RingLink> link) {
   const auto whose = static_cast<std::uint64_t>(link->id());
-  // Where that fails its socket is closed, which the other side sees.
-  if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose)) return;
+  if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose)) return false;
   tensor::SharedHeap::make();  // so that what is made from now on can be lent
   const auto ring = std::make_shared<Ring>();
   ring->link = std::move(link);
   rings_[ring->link->id()] = ring;
   heat(ring);
+  return true;
 }
 
 void RingWire::drop(LinkId link) {
@@ -107,7 +107,12 @@ void RingWire::let_in() {
   if (!door_) return;
   Result<std::vector<std::unique_ptr<RingLink>>> in = door_->let_in();
   for (; in && !in->empty(); in = door_->let_in())
-    for (std::unique_ptr<RingLink>& link : *in) add(std::move(link));
+    for (std::unique_ptr<RingLink>& link : *in) {
+      const LinkId id = link->id();
+      if (add(std::move(link))) continue;
+      beyond_->disconnect(id);
+      sink_->on_closed(id, "no descriptor or memory is left");
+    }
   if (in) return;
   // Those who were told of the door wait behind it: they are left, and come again over the network.
   offers_ = false;

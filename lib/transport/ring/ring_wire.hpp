@@ -47,7 +47,8 @@ class RingWire final : public Wire, private Wire::Sink, private Poller::Watcher 
   using RingPtr = std::shared_ptr<Ring>;  // with a loop over hot ones
 
   RingPtr find(LinkId link) const;
-  void add(std::unique_ptr<RingLink> link);
+  /// False: it can't be watched; its end is closed.
+  bool add(std::unique_ptr<RingLink> link);
   void drop(LinkId link);
   void heat(const RingPtr& ring);
   /// Has those that have nothing to read wait for their bells.

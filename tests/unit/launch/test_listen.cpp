@@ -4,7 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
+#include <thread>
 
 #include "tfd/launch/backoff.hpp"
 #include "tfd/launch/listen.hpp"
@@ -51,4 +54,26 @@ TEST_CASE("backoff: doubles to 5 s, and starts again after a healthy while") {
   CHECK(waits == "100 200 400 800 1600 3200 5000 5000 ");
   CHECK(backoff.next(11s) == 100ms);
   CHECK(backoff.next(0s) == 200ms);
+}
+
+TEST_CASE("listen: of two who come at the same moment one has the port, never neither") {
+  constexpr int kRounds = 400;  // Linux refuses both in one of some hundreds
+  cluster::Address address = listen_on({"127.0.0.1", 0}).value().address;
+  std::barrier both(2);
+  std::atomic<int> have = 0;
+  int rounds_with_one = 0;
+  const auto one_of_them = [&](bool counts) {
+    for (int round = 0; round < kRounds; ++round) {
+      both.arrive_and_wait();
+      const Result<Listener> listener = listen_on(address);
+      have += listener.has_value() ? 1 : 0;
+      both.arrive_and_wait();
+      if (counts) rounds_with_one += have.exchange(0) == 1 ? 1 : 0;
+      both.arrive_and_wait();
+    }
+  };
+  std::thread other(one_of_them, false);
+  one_of_them(true);
+  other.join();
+  CHECK(rounds_with_one == kRounds);
 }
