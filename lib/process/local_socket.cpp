@@ -55,6 +55,13 @@ struct Carrier {
 
 }  // namespace
 
+Result<LocalPair> make_local_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+    return fail_errno(errno, "cannot make a socket");
+  return LocalPair{Fd(ends[0]), Fd(ends[1])};
+}
+
 Result<Fd> listen_locally(std::string_view name, int backlog) {
   Fd socket = make_socket();
   const auto [address, size] = address_of(name);
@@ -109,13 +116,12 @@ void ring_bell(int socket) {
 
 bool hears_unread_bells() {
   static const bool is_heard = [] {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
-    const Fd own(ends[0]), other(ends[1]), epoll(::epoll_create1(EPOLL_CLOEXEC));
+    const Result<LocalPair> ends = make_local_pair();
+    const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
     epoll_event event{EPOLLIN | EPOLLET, {}};
-    bool is_each = epoll && ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, own.get(), &event) == 0;
+    bool is_each = ends && epoll && ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, ends->one.get(), &event) == 0;
     for (int i = 0; is_each && i < kUnreadBells; ++i) {
-      ring_bell(other.get());
+      ring_bell(ends->other.get());
       is_each = ::epoll_wait(epoll.get(), &event, 1, 0) == 1;
     }
     return is_each;

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "tfd/base/hand_over.hpp"
+
 namespace tfd::process {
 namespace {
 
@@ -21,18 +23,7 @@ std::size_t page() {
   return bytes;
 }
 
-// ThreadSanitizer takes two mappings of the same memory for different memory: where both sides are this process's it is
-// told what one hands to the other.
-#ifdef __SANITIZE_THREAD__
-extern "C" void __tsan_release(void*);
-extern "C" void __tsan_acquire(void*);
-char both_sides;
-void handing_over() { __tsan_release(&both_sides); }
-void taking_over() { __tsan_acquire(&both_sides); }
-#else
-void handing_over() {}
-void taking_over() {}
-#endif
+char both_sides;  // stands for memory that both map, where both are this process
 
 tl::unexpected<Error> lie() { return fail(Code::kInvalidArgument, "positions of shared memory that can't be"); }
 
@@ -116,7 +107,7 @@ std::byte* SharedRings::ring(int which) const {
 Result<std::span<std::byte>> SharedRings::room() const {
   const std::size_t used = written_ - head().way[own()].read.load();
   if (used > ring_bytes_) return lie();
-  taking_over();
+  taking_over(&both_sides);
   return std::span(ring(own()) + written_ % ring_bytes_, ring_bytes_ - used);
 }
 
@@ -129,20 +120,20 @@ bool SharedRings::has_reader_waiting() { return awaits(kForBytes); }
 
 void SharedRings::put(std::size_t size) {
   written_ += size;
-  handing_over();
+  handing_over(&both_sides);
   head().way[own()].written.store(written_);
 }
 
 Result<std::span<const std::byte>> SharedRings::arrived() const {
   const std::size_t there = head().way[other()].written.load() - read_;
   if (there > ring_bytes_) return lie();
-  taking_over();
+  taking_over(&both_sides);
   return std::span<const std::byte>(ring(other()) + read_ % ring_bytes_, there);
 }
 
 bool SharedRings::consume(std::size_t size) {
   read_ += size;
-  handing_over();
+  handing_over(&both_sides);
   head().way[other()].read.store(read_);
   return head().way[other()].written.load() - read_ <= ring_bytes_ / 2 && awaits(kForRoom);
 }
@@ -169,12 +160,12 @@ void SharedRings::mark_lent(std::size_t loan) { head().lent[own()][loan].store(1
 
 bool SharedRings::is_lent(std::size_t loan) const {
   const bool is_lent = head().lent[own()][loan].load() != 0;
-  taking_over();
+  taking_over(&both_sides);
   return is_lent;
 }
 
 void SharedRings::give_back(std::size_t loan) {
-  handing_over();
+  handing_over(&both_sides);
   head().lent[other()][loan].store(0);
 }
 

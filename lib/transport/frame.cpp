@@ -17,21 +17,17 @@ constexpr std::size_t kTimeLeftAt = 32;
 void append_header(std::string& out, const FrameHeader& header) {
   char bytes[kHeaderBytes];
   char* at = std::ranges::copy(kMagic, bytes).out;
-  const auto put_next = [&at]<class T>(T value) {
-    for (std::size_t i = 0; i < sizeof value; ++i)
-      *at++ = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
-  };
-  put_next(kProtocolVersion);
-  put_next(static_cast<std::uint8_t>(header.type));
-  put_next(header.flags);
-  put_next(header.kind);
-  put_next(header.block);
-  put_next(header.body_size);
-  put_next(header.id);
-  put_next(header.incarnation);
-  put_next(header.time_left_us);
-  put_next(header.position);
-  put_next(header.epoch);
+  at = put(at, kProtocolVersion);
+  at = put(at, static_cast<std::uint8_t>(header.type));
+  at = put(at, header.flags);
+  at = put(at, header.kind);
+  at = put(at, header.block);
+  at = put(at, header.body_size);
+  at = put(at, header.id);
+  at = put(at, header.incarnation);
+  at = put(at, header.time_left_us);
+  at = put(at, header.position);
+  at = put(at, header.epoch);
   assert(at == bytes + kHeaderBytes);
   out.append(bytes, kHeaderBytes);
 }
@@ -42,9 +38,7 @@ void append_frame(std::string& out, FrameHeader header, std::string_view body) {
   out.append(body);
 }
 
-void set_time_left(std::string& frame, std::uint64_t time_left_us) {
-  for (std::size_t i = 0; i < 8; ++i) frame[kTimeLeftAt + i] = static_cast<char>(time_left_us >> (8 * i));
-}
+void set_time_left(std::string& frame, std::uint64_t time_left_us) { put(frame.data() + kTimeLeftAt, time_left_us); }
 
 Result<FrameView> take_frame(std::span<const std::byte>& rest) {
   // Magic and version come first in every version, so that another version differs from garbage.

@@ -96,11 +96,17 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Little-endian integers.
+/// Little-endian integers. Returns where the next one goes.
+template <class T>
+char* put(char* to, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) *to++ = static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
+  return to;
+}
 template <class T>
 void put(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    out.push_back(static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i)));
+  char bytes[sizeof(T)];
+  put(bytes, value);
+  out.append(bytes, sizeof(T));
 }
 template <class T>
 T get(std::span<const std::byte> bytes, std::size_t at) {

@@ -34,8 +34,6 @@ class Poller {
   /// kSystem, kResourceExhausted.
   static Result<std::shared_ptr<Poller>> make(std::shared_ptr<Waker> waker);
   const std::shared_ptr<Waker>& waker() const { return waker_; }
-  /// Can be read while something is ready.
-  int fd() const { return epoll_.get(); }
 
   /// Has `watcher` told, with `whose`, when `fd` is ready for `events` (EPOLLIN and so on); without one wait() only
   /// ends. A descriptor may be closed without remove(). kSystem, kResourceExhausted.

@@ -4,7 +4,6 @@
 // and what it lends, and gives back, which may be nothing at all.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,12 +82,12 @@ void lend(RingLink& link, SharedRings& other, std::size_t every) {
 // The first byte of an operation says what it is: bytes to write, whose count follows; or positions to move by eight
 // times the number that follows.
 void rings(std::string_view bytes) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return;
+  Result<process::LocalPair> ends = process::make_local_pair();
+  if (!ends) return;
   const process::Fd memory = SharedRings::make_memory(RingLink::kRingBytes).value();
-  RingLink link(LinkId{1}, process::Fd(ends[0]),
+  RingLink link(LinkId{1}, std::move(ends->one),
                 SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kTaker).value());
-  const process::Fd bell(ends[1]);
+  const process::Fd bell = std::move(ends->other);
   auto other = SharedRings::map(memory, RingLink::kRingBytes, SharedRings::Side::kMaker).value();
   const std::byte ring{1};
   while (bytes.size() >= 3) {

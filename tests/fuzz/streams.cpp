@@ -2,7 +2,6 @@
 //
 // What the other side of a stream writes there: records that are cut or too large, frames and pieces that don't fit
 // together, bytes that nobody encrypted; and messages that are given up while a piece of them is being received.
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "stream/stream_door.hpp"
 #include "stream/stream_link.hpp"
 #include "targets.hpp"
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::fuzz {
 namespace {
@@ -104,14 +104,13 @@ void streams(std::string_view bytes) {
   const int options = bytes[0];
   const std::size_t portion = 16 * (1 + static_cast<std::size_t>(static_cast<unsigned char>(bytes[1])));
   bytes.remove_prefix(2);
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return;
-  process::Fd here(ends[0]), there(ends[1]);
+  Result<process::LocalPair> ends = process::make_local_pair();
+  if (!ends) return;
   StreamOffer offer{.port = 1, .token = std::string(StreamOffer::kTokenBytes, 't')};
   if ((options & 1) != 0 && process::can_seal()) offer.secrets.emplace();
-  auto stream = offer.make_stream(std::move(here), false);
+  auto stream = offer.make_stream(std::move(ends->one), false);
   if ((options & 2) != 0) offer.secrets.reset();
-  const auto other = offer.make_stream(std::move(there), true);
+  const auto other = offer.make_stream(std::move(ends->other), true);
   expect(stream && other, "streams can be made");
   StreamLink link(LinkId{1}, std::move(*stream));
   Reader reader;

@@ -10,8 +10,8 @@
 namespace tfd::strategy {
 namespace {
 
-constexpr Duration kStopTold = std::chrono::seconds(1);  // for the others to hear that a process ends
-constexpr Duration kStopHeard = std::chrono::milliseconds(250);
+constexpr Duration kStopTold = std::chrono::seconds(1);          // for the others to hear that a process ends
+constexpr Duration kStopHeard = std::chrono::milliseconds(250);  // until others have read why this one ends
 
 }  // namespace
 

@@ -217,7 +217,6 @@ void RingWire::wait(Clock::time_point until) {
 }
 
 void RingWire::close() {
-  if (std::exchange(is_closed_, true)) return;
   const Clock::time_point end = Clock::now() + kLinger;
   for (const auto& [id, ring] : rings_) {
     RingLink& link = *ring->link;

@@ -74,7 +74,6 @@ class RingWire final : public Wire, private Wire::Sink, private Poller::Watcher 
   std::unique_ptr<Wire> beyond_;
   std::shared_ptr<Poller> poller_;  // with `beyond`
   bool only_;
-  bool is_closed_ = false;
   std::unique_ptr<RingDoor> door_;  // once something was offered
   bool at_the_door_ = false;        // somebody is
   bool offers_ = true;              // false: no descriptors are left for it

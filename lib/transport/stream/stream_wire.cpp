@@ -272,7 +272,6 @@ void StreamWire::wait(Clock::time_point until) {
 }
 
 void StreamWire::close() {
-  if (std::exchange(is_closed_, true)) return;
   const Clock::time_point end = Clock::now() + kUnsentLinger;
   for (const auto& [id, line] : lines_) {
     StreamLink& link = *line->link;

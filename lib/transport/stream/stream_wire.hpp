@@ -97,7 +97,6 @@ class StreamWire final : public Wire, private Wire::Sink, private Poller::Watche
   std::unique_ptr<ZmqWire> beyond_;
   std::shared_ptr<Poller> poller_;  // with `beyond`
   bool is_sealed_;
-  bool is_closed_ = false;
   std::unique_ptr<StreamDoor> door_;  // once something was offered
   bool at_the_door_ = false;          // somebody is
   bool offers_ = true;                // false: it can't be, or no descriptors are left for it

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "frame.hpp"
+#include "tfd/base/hand_over.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "zmq/gate.hpp"
@@ -75,17 +76,7 @@ LinkId link_of(std::span<const std::byte> id, bool accepted) {
   return id.size() == kAskerIdBytes ? static_cast<LinkId>(get<std::uint64_t>(id, 1)) : LinkId::kNone;
 }
 
-// libzmq hands the buffer from our thread to its own, but isn't instrumented: ThreadSanitizer is told.
-#ifdef __SANITIZE_THREAD__
-extern "C" void __tsan_release(void*);
-extern "C" void __tsan_acquire(void*);
-void handing_over(void* what) { __tsan_release(what); }
-void taking_over(void* what) { __tsan_acquire(what); }
-#else
-void handing_over(void*) {}
-void taking_over(void*) {}
-#endif
-
+// libzmq hands the buffer from our thread to its own.
 template <class T>
 void free_on_their_thread(void*, void* hint) {
   taking_over(hint);

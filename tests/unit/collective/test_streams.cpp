@@ -9,6 +9,7 @@
 #include "bytes.hpp"
 #include "group.hpp"
 #include "shared_stream.hpp"
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -16,9 +17,8 @@ namespace {
 using Key = std::array<std::byte, 32>;
 
 std::array<process::Fd, 2> socket_pair() {
-  int pair[2] = {-1, -1};
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
-  return {process::Fd(pair[0]), process::Fd(pair[1])};
+  process::LocalPair ends = process::make_local_pair().value();
+  return {std::move(ends.one), std::move(ends.other)};
 }
 
 std::string raw(int socket) {

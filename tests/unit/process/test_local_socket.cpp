@@ -17,12 +17,9 @@ using namespace tfd;
 namespace {
 
 struct Line {
-  Line() {
-    int ends[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-    own = process::Fd(ends[0]);
-    other = process::Fd(ends[1]);
-  }
+  process::LocalPair ends = process::make_local_pair().value();
+  process::Fd& own = ends.one;
+  process::Fd& other = ends.other;
   /// Rings with so many descriptors, which send_with_descriptor() wouldn't.
   void ring_with(std::size_t count) const {
     const std::vector<int> sent(count, other.get());
@@ -42,7 +39,6 @@ struct Line {
     std::memcpy(CMSG_DATA(first), sent.data(), count * sizeof(int));
     REQUIRE(::sendmsg(other.get(), &header, 0) == 1);
   }
-  process::Fd own, other;
 };
 
 std::ptrdiff_t open_descriptors() {

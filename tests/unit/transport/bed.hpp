@@ -24,8 +24,10 @@ inline Deadline soon() { return Deadline::after(kSoon); }
 
 inline std::shared_ptr<Poller> make_poller() { return Poller::make(std::make_shared<Waker>()).value(); }
 
-struct NobodyTold final : Poller::Watcher {
-  void on_ready(std::uint64_t, std::uint32_t) override {}
+/// Counts what it is told.
+struct Counted final : Poller::Watcher {
+  int told = 0;
+  void on_ready(std::uint64_t, std::uint32_t) override { ++told; }
 };
 
 class Bed {

@@ -3,7 +3,6 @@
 // Large tensors that are read where they lie in another process: which ones, for how long, and what liars get.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 
 #include <atomic>
 
@@ -11,6 +10,7 @@
 #include "message.hpp"
 #include "ring/ring_link.hpp"
 #include "ring/ring_loans.hpp"
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -34,15 +34,14 @@ bool is_lent(const Tensor& tensor) { return tensor.storage()->writable() == null
 struct LentOver {
   LentOver() {
     SharedHeap::make();
-    int sockets[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets) == 0);
+    process::LocalPair ends = process::make_local_pair().value();
     const process::Fd memory = SharedRings::make_memory(RingLink::kRingBytes).value();
-    const auto end = [&](int socket, SharedRings::Side side) {
-      return std::make_unique<RingLink>(LinkId{1}, process::Fd(socket),
+    const auto end = [&](process::Fd& socket, SharedRings::Side side) {
+      return std::make_unique<RingLink>(LinkId{1}, std::move(socket),
                                         SharedRings::map(memory, RingLink::kRingBytes, side).value());
     };
-    lender = end(sockets[0], SharedRings::Side::kTaker);
-    borrower = end(sockets[1], SharedRings::Side::kMaker);
+    lender = end(ends.one, SharedRings::Side::kTaker);
+    borrower = end(ends.other, SharedRings::Side::kMaker);
   }
   /// Lends, once the other side has the heap.
   std::optional<Loan> lend(const Tensor& value) {

@@ -2,14 +2,13 @@
 //
 // What an I/O thread waits for: who is told of what, and what ends a wait.
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <thread>
 
 #include "bed.hpp"
 #include "poller.hpp"
-#include "tfd/process/fd.hpp"
+#include "tfd/process/local_socket.hpp"
 
 namespace tfd::transport {
 namespace {
@@ -20,17 +19,11 @@ struct Told final : Poller::Watcher {
 };
 
 struct Line {
-  Line() {
-    int both[2];
-    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both) == 0);
-    own = process::Fd(both[0]);
-    other = process::Fd(both[1]);
-  }
-  void ring() const { REQUIRE(::send(other.get(), "x", 1, 0) == 1); }
-  process::Fd own, other;
+  process::LocalPair ends = process::make_local_pair().value();
+  process::Fd& own = ends.one;
+  void ring() const { process::ring_bell(ends.other.get()); }
 };
 
-constexpr auto kOften = 300;  // more than a socket takes unread
 const Clock::time_point kNow{};
 
 }  // namespace
@@ -98,7 +91,7 @@ TEST_CASE("poller: a wait ends at its time and not before, and with each wake, h
     CHECK(Clock::now() >= until);
   }
   std::thread other;
-  for (int i = 0; i < kOften; ++i) {
+  for (int i = 0; i < 300; ++i) {
     waker->prepare_to_sleep();
     if (i % 100 == 0) {
       other = std::thread([&] { waker->wake(); });

@@ -12,6 +12,7 @@
 #include "stream/stream_door.hpp"
 #include "stream/stream_link.hpp"
 #include "stream/stream_wire.hpp"
+#include "tfd/process/local_socket.hpp"
 #include "tfd/process/tcp_socket.hpp"
 
 namespace tfd::transport {
@@ -272,7 +273,7 @@ TEST_CASE("stream: an offer is what it was, and nothing else is one") {
 
 TEST_CASE("stream: who enters needs the token, once, and may take its time") {
   const auto poller = make_poller();
-  NobodyTold wire;
+  Counted wire;
   auto door = StreamDoor::open(*poller, wire, "127.0.0.1", false).value();
   const StreamOffer offer = StreamOffer::decode(door->offer(LinkId{7})).value();
   const auto enter = [&] {
@@ -283,10 +284,14 @@ TEST_CASE("stream: who enters needs the token, once, and may take its time") {
   };
   const auto say = [&](const process::Fd& socket, std::string_view text) {
     REQUIRE(::send(socket.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-    pollfd heard{poller->fd(), POLLIN, 0};
-    REQUIRE(::poll(&heard, 1, 10'000) == 1);
+    const auto is_heard = [&](Duration within) {
+      wire.told = 0;
+      poller->wait(Clock::now() + within);
+      return wire.told > 0;
+    };
+    REQUIRE(is_heard(10s));
     auto in = door->let_in().value();
-    for (int i = 0; i < 100 && in.empty() && ::poll(&heard, 1, 20) == 1; ++i) in = door->let_in().value();
+    for (int i = 0; i < 100 && in.empty() && is_heard(20ms); ++i) in = door->let_in().value();
     return in;
   };
   const process::Fd silent = enter(), first = enter();
@@ -310,11 +315,10 @@ TEST_CASE("stream: who enters needs the token, once, and may take its time") {
 }
 
 TEST_CASE("stream: records come whole, however they are cut, and false ones are errors") {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-  const process::Fd other(ends[1]);
+  process::LocalPair ends = process::make_local_pair().value();
+  const process::Fd other = std::move(ends.other);
   Side sink("", false);
-  StreamLink link(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+  StreamLink link(LinkId{1}, process::make_plain_stream(std::move(ends.one)));
   const auto write = [&](std::string_view text) {
     REQUIRE(::send(other.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
   };
@@ -340,11 +344,10 @@ TEST_CASE("stream: records come whole, however they are cut, and false ones are 
 }
 
 TEST_CASE("stream: what doesn't go at once is kept, and comes in order") {
-  int ends[2];
-  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0);
-  StreamLink sender(LinkId{1}, process::make_plain_stream(process::Fd(ends[0])));
+  process::LocalPair ends = process::make_local_pair().value();
+  StreamLink sender(LinkId{1}, process::make_plain_stream(std::move(ends.one)));
   Side sink("", false);
-  StreamLink receiver(LinkId{2}, process::make_plain_stream(process::Fd(ends[1])));
+  StreamLink receiver(LinkId{2}, process::make_plain_stream(std::move(ends.other)));
   constexpr int kCount = 40;
   for (int i = 0; i < kCount; ++i) REQUIRE(sender.send(large(static_cast<char>('A' + i))).has_value());
   CHECK(sender.has_unsent());

@@ -9,7 +9,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -79,31 +78,30 @@ class NumberMap {
  public:
   void put(std::uint64_t number, Pointer value) {
     assert(value);
-    std::unique_ptr<Block>& block = find_or_make(blocks_, spare_, number / kBlock);
-    if (!block) block = std::make_unique<Block>();
-    Pointer& place = block->values[number % kBlock];
-    block->count += place ? 0 : 1;
+    Block& block = find_or_make(blocks_, spare_, number / kBlock);
+    Pointer& place = block.values[number % kBlock];
+    block.count += place ? 0 : 1;
     place = std::move(value);
   }
   /// Null: there is none.
   const Pointer& find(std::uint64_t number) const {
     static const Pointer kNone{};
     const auto found = blocks_.find(number / kBlock);
-    return found == blocks_.end() ? kNone : found->second->values[number % kBlock];
+    return found == blocks_.end() ? kNone : found->second.values[number % kBlock];
   }
   /// Removes and returns it; null: there is none.
   Pointer take(std::uint64_t number) {
     const auto found = blocks_.find(number / kBlock);
     if (found == blocks_.end()) return {};
-    Pointer value = std::exchange(found->second->values[number % kBlock], Pointer{});
-    if (value && --found->second->count == 0) spare_ = blocks_.extract(found);
+    Pointer value = std::exchange(found->second.values[number % kBlock], Pointer{});
+    if (value && --found->second.count == 0) spare_ = blocks_.extract(found);
     return value;
   }
   /// Calls `each` for every pointer, in no order.
   template <class Each>
   void for_each(const Each& each) const {
     for (const auto& [index, block] : blocks_)
-      for (const Pointer& value : block->values)
+      for (const Pointer& value : block.values)
         if (value) each(value);
   }
 
@@ -113,7 +111,7 @@ class NumberMap {
     std::array<Pointer, kBlock> values{};
     std::size_t count = 0;
   };
-  using Blocks = std::unordered_map<std::uint64_t, std::unique_ptr<Block>>;
+  using Blocks = std::unordered_map<std::uint64_t, Block>;
   Blocks blocks_;
   typename Blocks::node_type spare_;  // an empty block
 };

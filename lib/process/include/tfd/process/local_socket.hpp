@@ -13,6 +13,13 @@
 
 namespace tfd::process {
 
+/// Both ends of a connection of this process with itself, or with whoever is handed one. kSystem, and other codes of
+/// fail_errno().
+struct LocalPair {
+  Fd one, other;
+};
+Result<LocalPair> make_local_pair();
+
 /// Listens under a name of at most 107 bytes. kSystem, and other codes of fail_errno().
 Result<Fd> listen_locally(std::string_view name, int backlog = 1024);
 /// Connects at once, or not at all: kUnavailable says that nobody listens, or that too many wait.
