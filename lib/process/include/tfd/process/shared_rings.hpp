@@ -55,9 +55,9 @@ class SharedRings {
   /// Called after prepare_to_sleep(), whatever it said.
   void wake_up();
 
-  /// Says, before it is done, that a descriptor comes with a bell, and whether the other side has said so: others needn't
-  /// be read.
+  /// Says, before it is sent, that a descriptor comes with a bell.
   void announce_gift();
+  /// Whether the other side has said so: its other bells needn't be read.
   bool is_gift_announced() const;
 
   /// Marks of what a side lends to the other, which takes its own away from any thread. The sides agree on what they
