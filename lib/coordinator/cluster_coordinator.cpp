@@ -106,7 +106,7 @@ Result<RemoteValue> Coordinator::schedule(Call call, Deadline deadline) {
   closures_.add(closure);
   if (!has_step) closure->call.closure = closure->id;
   closure->value = std::make_shared<RemoteValue::Shared>(closure->id, link_);
-  post_dispatch();
+  if (workers_.has_room()) post_dispatch();  // whoever makes room dispatches
   return RemoteValue(closure->value);
 }
 

@@ -113,6 +113,7 @@ class Coordinator final : public ClusterCoordinator {
   void send(const Assignment& one);
   void on_reply(const Assignment& one, Result<task::ClosureOutcome> outcome);
   void on_finished(const Assignment& one, Result<task::ClosureOutcome> outcome);
+  void settle_finished();
   bool server_failed(const Assignment& one, const Error& error);
   void may_be_fenced(const Assignment& one, Error error, Deadline deadline);
   void fenced_off(const Error& error);
@@ -150,6 +151,7 @@ class Coordinator final : public ClusterCoordinator {
     return done;
   }
 
+  static void call_back(const Closure& closure);
   static void call_back(const ClosurePtrs& closures);
 
   // workers/workers.cpp, worker_loss.cpp: on the I/O thread
@@ -246,6 +248,11 @@ class Coordinator final : public ClusterCoordinator {
 
   std::atomic<bool> opened_{false};  // open() itself polls peers' earlier events
   std::atomic<bool> servers_ready_{false};
+  struct Finished {
+    Assignment of;
+    Result<task::ClosureOutcome> outcome;
+  };
+  std::vector<Finished> finished_;           // in this turn; I/O thread only
   bool dispatching_ = false;                 // I/O thread only
   bool dispatch_again_ = false;              // I/O thread only
   transport::Endpoint* endpoint_ = nullptr;  // the same endpoint: its thread still uses it during destruction

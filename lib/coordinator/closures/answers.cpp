@@ -32,7 +32,8 @@ Answers::~Answers() {
 
 std::uint64_t Answers::begin() {
   MutexLock lock(mutex_);
-  lock.wait(written_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return unanswered_ < limit_; });
+  if (unanswered_ >= limit_)
+    lock.wait(written_, Deadline::never(), [this]() TFD_REQUIRES(mutex_) { return unanswered_ <= low(); });
   ++unanswered_;
   return ++summary_.lines;
 }
@@ -158,7 +159,7 @@ void Answers::flush(std::string& text, std::size_t answers, std::size_t largest)
   if (!written && !error_) error_ = std::move(written).error();
   unanswered_ -= answers;
   see_size(largest);
-  written_.notify_all();
+  if (unanswered_ <= low()) written_.notify_all();
 }
 
 void Answers::see_size(std::size_t bytes) {

@@ -65,6 +65,8 @@ class Answers {
   void write_batch(std::vector<Item> batch);
   void flush(std::string& text, std::size_t answers, std::size_t largest);
   void see_size(std::size_t bytes) TFD_REQUIRES(mutex_);
+  /// Number of unanswered lines at which a reader that was blocked goes on: it reads several then.
+  std::size_t low() const TFD_REQUIRES(mutex_) { return limit_ - limit_ / 8 - 1; }
 
   const WriteText write_;
   const bool ordered_;

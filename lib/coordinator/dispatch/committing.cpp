@@ -162,7 +162,7 @@ void Coordinator::go_on_committing(std::uint64_t sequence, Commits::Next next) {
     must_tell_tasks = closures_.has_messages();
   }
   if (must_tell_tasks) send_fences_and_drops();
-  call_back({done.closure});
+  call_back(*done.closure);
   send_commits();
   dispatch();
 }

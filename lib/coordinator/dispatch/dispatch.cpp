@@ -69,7 +69,7 @@ bool Coordinator::server_failed(const Assignment& one, const Error& error) {
     const ClosurePtr cancelled =
         dispatcher_.put_back(one, {Code::kCancelled, "its parameter server failed meanwhile", {}});
     announce_idle();
-    if (cancelled) endpoint_->post([cancelled] { call_back({cancelled}); });
+    if (cancelled) endpoint_->post([cancelled] { call_back(*cancelled); });
   }
   send_fences_and_drops();
   if (!options_.transient) {
@@ -136,22 +136,40 @@ void Coordinator::fenced_off(const Error& error) {
   end_all({Code::kPermissionDenied, "another coordinator has taken the cluster over: " + error.message, error.task});
 }
 
+// Answers come in handfuls: what they all lead to is done once, at the end of this turn of the I/O.
 void Coordinator::on_finished(const Assignment& one, Result<task::ClosureOutcome> outcome) {
+  finished_.push_back({one, std::move(outcome)});
+  if (finished_.size() > 1) return;
+  endpoint_->post([this] {
+    settle_finished();
+    dispatch();
+  });
+}
+
+void Coordinator::settle_finished() {
+  if (finished_.empty()) return;
+  std::vector<Assignment> ended;
   bool must_tell_tasks = false;
+  const Clock::time_point now = Clock::now();
   {
     const MutexLock lock(mutex_);
-    const bool is_refused = !outcome && outcome.error().code == Code::kPermissionDenied;
-    if (!dispatcher_.finish(one, std::move(outcome), Clock::now())) return;  // it has migrated
-    stall_.progressed();
-    fenced_ = fenced_ || is_refused;
+    for (Finished& one : finished_) {
+      const bool is_refused = !one.outcome && one.outcome.error().code == Code::kPermissionDenied;
+      if (!dispatcher_.finish(one.of, std::move(one.outcome), now)) continue;  // it has migrated
+      fenced_ = fenced_ || is_refused;
+      ended.push_back(one.of);
+    }
+    if (!ended.empty()) stall_.progressed();
     announce_idle();
     must_tell_tasks = closures_.has_messages();
   }
+  finished_.clear();
   if (must_tell_tasks) send_fences_and_drops();
-  if (options_.on_ran)
-    options_.on_ran({name_of(one.worker), one.closure->call.function, one.closure->id, one.sent, Clock::now()});
-  call_back({one.closure});
-  dispatch();
+  for (const Assignment& one : ended) {
+    if (options_.on_ran)
+      options_.on_ran({name_of(one.worker), one.closure->call.function, one.closure->id, one.sent, now});
+    call_back(*one.closure);
+  }
 }
 
 // Handles a closure that waited at its worker when another one failed: it is cancelled like queued ones.
@@ -165,7 +183,7 @@ void Coordinator::on_dropped(const Assignment& one) {
     announce_idle();
   }
   send_fences_and_drops();
-  if (*cancelled) call_back({*cancelled});
+  if (*cancelled) call_back(**cancelled);
   dispatch();
 }
 
@@ -200,9 +218,12 @@ void Coordinator::announce_idle() {
   if (closures_.has_error()) room_.notify_all();
 }
 
+void Coordinator::call_back(const Closure& closure) {
+  if (closure.on_done) closure.on_done(RemoteValue(closure.value));
+}
+
 void Coordinator::call_back(const ClosurePtrs& closures) {
-  for (const ClosurePtr& closure : closures)
-    if (closure->on_done) closure->on_done(RemoteValue(closure->value));
+  for (const ClosurePtr& closure : closures) call_back(*closure);
 }
 
 }  // namespace tfd::coordinator

@@ -18,6 +18,14 @@ struct StartedClosures {
   std::set<ClosureId> certain, possible;
 };
 
+/// Number of the first closures of a worker that may be done, as it may hold their answers.
+std::size_t may_be_done(const std::vector<const Closure*>& held) {
+  const std::size_t most = held.empty() ? 0 : std::min(task::kAnswersTogether - 1, (held.size() - 1) / 2);
+  const auto first = held.begin(), last = first + static_cast<std::ptrdiff_t>(most);
+  return static_cast<std::size_t>(std::find_if_not(first, last, [](const Closure* one) { return one->updates; }) -
+                                  first);
+}
+
 /// Closures that a worker has started, certainly or possibly. It starts them in FIFO order: one at a time, or as many
 /// commands as it has slots. They arrive in the order of their turns, except that one split by the transport may be
 /// overtaken by smaller ones.
@@ -30,13 +38,14 @@ StartedClosures started_by(const Worker& worker, const ClosureTable& closures) {
     return earlier.bytes > kSentWhole && !is_alike;
   };
   StartedClosures started;
+  const std::size_t done = may_be_done(held), running = worker.window().at_once();
   for (std::size_t i = 0; i < held.size(); ++i) {
     std::size_t surely_before = 0, perhaps_before = i;
     for (std::size_t j = 0; j < i; ++j) surely_before += may_overtake(*held[i], *held[j]) ? 0 : 1;
     for (std::size_t j = i + 1; j < held.size(); ++j) perhaps_before += may_overtake(*held[j], *held[i]) ? 1 : 0;
-    if (perhaps_before < worker.window().at_once())
+    if (perhaps_before < running && done == 0)
       started.certain.insert(held[i]->id);
-    else if (surely_before < worker.window().at_once())
+    else if (surely_before < running + done)
       started.possible.insert(held[i]->id);
   }
   return started;

@@ -177,6 +177,7 @@ Result<void> Coordinator::begin_run() {
 void Coordinator::server_lost(const Server& server, const std::string& reason) { end_all(gone(server.name, reason)); }
 
 void Coordinator::end_all(Error error) {
+  settle_finished();
   ClosurePtrs ended;
   {
     const MutexLock lock(mutex_);

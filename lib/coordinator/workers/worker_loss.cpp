@@ -22,6 +22,7 @@ std::string without_name(const std::string& reason, const std::string& name) {
 
 void Coordinator::worker_lost(std::size_t index, std::optional<std::uint64_t> generation, const std::string& error,
                               bool died, bool is_unfit) {
+  settle_finished();  // what it has answered needs no other worker
   const std::string reason = without_name(error, name_of(index));
   std::optional<WorkerPool::Lost> lost;
   Dispatcher::Loss loss;

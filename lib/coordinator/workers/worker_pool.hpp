@@ -137,6 +137,8 @@ class WorkerPool {
 
   // Closures.
   enum class Share { kWhatRuns, kWindow };
+  /// True if a worker would get a closure now, in either share.
+  bool has_room() const { return free_.size() > 0 || roomy_.size() > 0; }
   /// Takes the next worker, round-robin, among those that hold less than their share, or half of a large window at
   /// most; `alone`: among those that hold nothing.
   std::optional<std::size_t> take_turn(Share share, bool alone);

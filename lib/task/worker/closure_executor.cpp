@@ -221,6 +221,7 @@ Result<step::VariableValues> ClosureExecutor::read_variables(std::vector<std::st
   auto reading = variables_->start_read(names, Deadline::after(kPsTimeout));
   if (meanwhile) TFD_TRY(meanwhile());
   auto values = TFD_TRY(reading.wait(stop_));
+  if (!names.empty()) driven_ = Clock::now();
   for (std::size_t i = 0; i < names.size(); ++i) out.emplace(std::move(names[i]), std::move(values[i]));
   return out;
 }

@@ -26,6 +26,8 @@ class ClosureExecutor {
 
   /// Epoch of the loaded program; 0 if none is loaded. From any thread.
   std::uint64_t epoch() const { return epoch_; }
+  /// When it last did the endpoint's I/O, while it waited for variables; the executor's thread.
+  Clock::time_point driven() const { return driven_; }
   /// Stop signal of the program's commands, which end while it is requested. From any thread.
   const function::CommandStop& commands() const { return *stop_commands_; }
 
@@ -89,6 +91,7 @@ class ClosureExecutor {
   const std::shared_ptr<const function::CommandStop> stop_commands_;  // shared with the commands
   std::atomic<std::uint64_t> epoch_{0};
   std::stop_token stop_;  // of what is run now
+  Clock::time_point driven_{};
 
   int replicas_ = 1;
   std::shared_ptr<function::Engine> engine_;  // shared with the functions it compiled

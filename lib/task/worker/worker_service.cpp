@@ -9,8 +9,6 @@ namespace tfd::task {
 namespace {
 
 constexpr Duration kUnseen = std::chrono::microseconds(100);  // that answers, and what arrives, may wait for the I/O
-constexpr Duration kHeldAtMost = std::chrono::milliseconds(1);
-constexpr std::size_t kMostHeld = 8;
 
 }  // namespace
 
@@ -143,7 +141,7 @@ void WorkerService::fill(TaskStatus& status) const {
 }
 
 void WorkerService::drive(const std::stop_token& stop) {
-  if (has_next() && Clock::now() - driven_ < kUnseen) return;
+  if (has_next() && Clock::now() - std::max(driven_, executor_.driven()) < kUnseen) return;
   endpoint_.drive([this] { return has_next(); }, stop, kDrivenAtMost);
   driven_ = Clock::now();
 }
@@ -245,8 +243,8 @@ void WorkerService::hold(transport::Responder responder, transport::Message outc
     held = held_.size();
     waiting = jobs_.size();
   }
-  if (held >= std::min(waiting, kMostHeld)) return send_held();
-  if (held == 1) endpoint_.post_at(Clock::now() + kHeldAtMost, [this] { send_held(); });
+  if (held >= std::min(waiting, kAnswersTogether)) return send_held();
+  if (held == 1) endpoint_.post_at(Clock::now() + kAnswerHeld, [this] { send_held(); });
 }
 
 void WorkerService::send_held() {

@@ -20,6 +20,11 @@ namespace tfd::task {
 /// requires dense numbers.
 inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
 
+/// A worker answers calls that updated variables in handfuls of so many, while others wait there: it holds fewer
+/// answers than calls that wait, none for longer than kAnswerHeld.
+inline constexpr std::size_t kAnswersTogether = 32;
+inline constexpr Duration kAnswerHeld = std::chrono::milliseconds(4);
+
 /// A worker's answer to a call.
 struct ClosureOutcome : step::CallOutcome {
   Duration ran = {};  // on the worker, with what it read; not with an update that was on its way
