@@ -50,6 +50,9 @@ class Answers {
   void put_value(const AnswerLabel& asker, AppendValue append);
   /// Sets the memory of a line until it is answered; with large lines, fewer may be unanswered.
   void expect(std::size_t bytes);
+  /// Lets the reader past the limit, or not any more: while a failure is to be raised, which its next line does,
+  /// closures that wait aren't answered.
+  void pass_limit(bool passes);
   /// Blocks until every line is answered and written.
   Result<void> finish();
   bool broken() const;  // writing failed
@@ -82,6 +85,7 @@ class Answers {
   std::size_t unanswered_ TFD_GUARDED_BY(mutex_) = 0;
   std::size_t limit_ TFD_GUARDED_BY(mutex_);
   std::size_t largest_ TFD_GUARDED_BY(mutex_) = 1;  // largest memory of a line, or of its answer as text
+  bool passes_limit_ TFD_GUARDED_BY(mutex_) = false;
   bool ending_ TFD_GUARDED_BY(mutex_) = false;
   std::optional<Error> error_ TFD_GUARDED_BY(mutex_);
   ClosureStreamSummary summary_ TFD_GUARDED_BY(mutex_);

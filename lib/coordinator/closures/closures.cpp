@@ -277,6 +277,7 @@ void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& na
   if (value.state() == ClosureState::kError && !options_.keep_going) {
     const MutexLock lock(mutex_);
     failures_.emplace(value.id(), asker.label());
+    answers_.pass_limit(true);
   }
   const auto complete = kept_.put(place, value);
   put_closure(asker, name, value);
@@ -319,6 +320,7 @@ void ClosureStream::put_fetch(const std::shared_ptr<RetainedValues::Fetch>& fetc
 
 // The error is counted by its closure's line, or at the end; here only schedules and evaluations count, as cancelled.
 void ClosureStream::put_raised(const AnswerLabel& asker, Op op, const Error& error) {
+  answers_.pass_limit(false);  // all failures are told by now
   const bool is_run = op == Op::kJoin || op == Op::kDone;
   answers_.put_error(asker, is_run ? Kind::kOther : Kind::kCancelled, "raised", error);
 }

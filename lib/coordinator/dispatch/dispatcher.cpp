@@ -18,9 +18,10 @@ struct StartedClosures {
   std::set<ClosureId> certain, possible;
 };
 
-/// Number of the first closures of a worker that may be done, as it may hold their answers.
+/// Number of the first closures of a worker that may be done: their updates are on their way, or it holds their
+/// answers.
 std::size_t may_be_done(const std::vector<const Closure*>& held) {
-  const std::size_t most = held.empty() ? 0 : std::min(task::kAnswersTogether - 1, (held.size() - 1) / 2);
+  const std::size_t most = held.empty() ? 0 : std::min(task::kAnswersTogether, held.size() - 1);
   const auto first = held.begin(), last = first + static_cast<std::ptrdiff_t>(most);
   return static_cast<std::size_t>(std::find_if_not(first, last, [](const Closure* one) { return one->updates; }) -
                                   first);

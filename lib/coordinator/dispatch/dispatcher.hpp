@@ -55,8 +55,8 @@ class Dispatcher {
     std::size_t migrated = 0;             // number of all that are queued again
     std::vector<std::string> suspicions;  // lines for the log: closures that may have killed their workers
   };
-  /// Takes what a worker held. If it died, closures that it had started count a loss, and one that has too many fails
-  /// with kAborted.
+  /// Takes what a worker held. If it died, closures that it had certainly started and not finished count a loss, and
+  /// one that has too many fails with kAborted; those of which that isn't certain are run alone next.
   Loss lose(std::size_t worker, bool died);
 
   // Rebalancing. A worker holds more closures than it runs, so that it never idles. If these take long after all, and

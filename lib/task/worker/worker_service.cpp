@@ -61,6 +61,7 @@ void WorkerService::drop(const DropWaiting& drop) {
     drop_ = drop;  // for later arrivals: a large closure may still be in transfer
     dropped = take_calls(jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
   }
+  send_held();  // perhaps none waits now
   for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
@@ -70,6 +71,7 @@ void WorkerService::give_back(const GiveBack& give_back) {
     const MutexLock lock(mutex_);
     given = take_calls(give_back.count, [&](const step::FunctionCall& call) { return call.epoch == give_back.epoch; });
   }
+  send_held();  // perhaps none waits now
   for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
@@ -141,6 +143,7 @@ void WorkerService::fill(TaskStatus& status) const {
 }
 
 void WorkerService::drive(const std::stop_token& stop) {
+  if (!has_next()) send_held();
   if (has_next() && Clock::now() - std::max(driven_, executor_.driven()) < kUnseen) return;
   endpoint_.drive([this] { return has_next(); }, stop, kDrivenAtMost);
   driven_ = Clock::now();
@@ -199,7 +202,10 @@ Result<std::optional<transport::Message>> WorkerService::answer(Job& job, const 
   TFD_TRY(check_epoch(request));
   if (static_cast<Kind>(request.kind) == Kind::kLoadProgram)
     return finish_load(request.epoch, executor_.load(request, job.program, stop));
-  if (static_cast<Kind>(request.kind) != Kind::kRun) return executor_.answer(request, stop);
+  if (static_cast<Kind>(request.kind) != Kind::kRun) {
+    send_held();  // nobody is to take them for what ends with this worker, should it
+    return executor_.answer(request, stop);
+  }
   const step::FunctionCall call = TFD_TRY(decode_call(request));
   if (dropping.includes(call)) return encode_empty(Kind::kDrop);
   return run(job, call, stop);

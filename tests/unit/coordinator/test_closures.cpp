@@ -416,6 +416,34 @@ TEST_CASE("closures: a reader that stops reading stops the schedule") {
   CHECK(summary->ready == 1000);
 }
 
+TEST_CASE(
+    "closures: at the limit of unanswered lines a failure is raised by the next one, and what waits is cancelled") {
+  Bed bed(1, 1);
+  bed.gate.close();
+  Stream stream(bed, {.most_unanswered = 100});
+  std::atomic<int> lines{0};
+  auto result = std::async(std::launch::async, [&] {
+    return run_closures(
+        *stream.coordinator, stream.program,
+        [&](Deadline) -> Result<std::optional<std::string>> {
+          if (lines == 400) return std::nullopt;
+          const int line = lines++;
+          const char* const function = line == 0 ? "gated" : line == 1 ? "fail" : "double";
+          return schedule_line(function, line, std::to_string(line));
+        },
+        [](std::string_view) { return Result<void>(); }, stream.options);
+  });
+  while (lines < 101) std::this_thread::yield();  // 100 unanswered, and one in the reader's hand
+  bed.gate.open();
+  REQUIRE(result.wait_for(30s) == std::future_status::ready);
+  const auto summary = result.get();
+  REQUIRE(summary);
+  CHECK(summary->lines == 400);
+  CHECK(summary->failed == 1);
+  CHECK(summary->cancelled > 0);
+  CHECK(summary->ready + summary->cancelled == 399);
+}
+
 TEST_CASE("closures: a lost parameter server answers everything that was read and ends the stream") {
   Bed bed;
   Stream stream(bed);
