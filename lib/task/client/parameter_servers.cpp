@@ -389,9 +389,9 @@ Result<void> ParameterServers::cut(const variable::Update& update, Parts& parts)
     if (update.value.shape() != placed.sharding.shape())
       return fail(Code::kInvalidArgument, "the new value of '{}' is {}, but the variable is {}", update.variable,
                   format_spec(update.value.spec()), tensor::format_shape(placed.sharding.shape()));
-    const auto values = cut_value(placed, update.value);
+    auto values = cut_value(placed, update.value);
     for (std::size_t i = 0; i < values.size(); ++i)
-      part_of(i).push_back({update.kind, stored_name(placed, i), values[i]});
+      part_of(i).push_back({update.kind, stored_name(placed, i), std::move(values[i])});
     return {};
   }
   auto shares = placed.sharding.split(update.indices);

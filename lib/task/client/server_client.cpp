@@ -15,9 +15,9 @@ void ServerClient::read_rows(const NamedTensors& rows, Deadline deadline, Callba
                      of_count(rows.size(), std::move(done)));
 }
 
-transport::Message ServerClient::update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
+transport::Message ServerClient::update_message(std::uint64_t sequence, std::vector<variable::Update> updates,
                                                 std::uint64_t client, bool is_alone) const {
-  transport::Message out = encode(UpdateRequest{epoch(), sequence, updates, client, false, is_alone});
+  transport::Message out = encode(UpdateRequest{epoch(), sequence, std::move(updates), client, false, is_alone});
   out.may_lend = true;
   return out;
 }
@@ -31,10 +31,10 @@ void ServerClient::update(std::uint64_t sequence, const std::vector<variable::Up
   update(update_message(sequence, updates, client, is_alone), deadline, std::move(done));
 }
 
-transport::Message ServerClient::stage_message(const variable::Attempt& attempt,
-                                               const std::vector<variable::Update>& updates, bool is_alone) const {
-  UpdateRequest request{epoch(), attempt.sequence, updates, 0, false, is_alone, attempt.number};
-  transport::Message out = encode(request, Kind::kStage);
+transport::Message ServerClient::stage_message(const variable::Attempt& attempt, std::vector<variable::Update> updates,
+                                               bool is_alone) const {
+  UpdateRequest request{epoch(), attempt.sequence, std::move(updates), 0, false, is_alone, attempt.number};
+  transport::Message out = encode(std::move(request), Kind::kStage);
   out.may_lend = true;
   return out;
 }

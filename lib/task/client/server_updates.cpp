@@ -53,7 +53,7 @@ Result<void> ParameterServers::update(std::uint64_t sequence, const std::vector<
 Result<std::optional<ParameterServers::PendingUpdate>> ParameterServers::start_update(
     std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline) {
   if (policy_.on_cut) return std::nullopt;
-  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  Parts parts = TFD_TRY(cut(updates), "updating variables");
   std::vector<std::size_t> to = with_parts(parts);
   if (to.empty()) to = all();
   const bool is_alone = std::ranges::count_if(parts, has_gradients) <= 1;
@@ -61,7 +61,7 @@ Result<std::optional<ParameterServers::PendingUpdate>> ParameterServers::start_u
   pending.servers_ = this;
   pending.operation_ = std::make_shared<Operation>();
   for (const std::size_t i : to) {
-    transport::Message message = tasks_[i].update_message(sequence, parts[i], 0, is_alone);
+    transport::Message message = tasks_[i].update_message(sequence, std::move(parts[i]), 0, is_alone);
     if (!transport::leaves_whole(message)) return std::nullopt;
     pending.operation_->add(i, tasks_[i].name(),
                             [message = std::move(message), deadline](ServerClient& task, const Operation::Done& done) {
@@ -93,7 +93,7 @@ void stage_until_taken(ServerClient task, const transport::Message& message, Dea
 Result<ParameterServers::Staging> ParameterServers::start_stage(const variable::Attempt& attempt,
                                                                 const std::vector<variable::Update>& updates,
                                                                 Deadline deadline) {
-  const Parts parts = TFD_TRY(cut(updates), "updating variables");
+  Parts parts = TFD_TRY(cut(updates), "updating variables");
   std::vector<std::size_t> to = with_parts(parts);
   if (to.empty()) to = all();
   const bool is_alone = std::ranges::count_if(parts, has_gradients) <= 1;
@@ -101,7 +101,7 @@ Result<ParameterServers::Staging> ParameterServers::start_stage(const variable::
   out.pending.servers_ = this;
   out.pending.operation_ = std::make_shared<Operation>();
   for (const std::size_t i : to) {
-    transport::Message message = tasks_[i].stage_message(attempt, parts[i], is_alone);
+    transport::Message message = tasks_[i].stage_message(attempt, std::move(parts[i]), is_alone);
     out.is_whole = out.is_whole && transport::leaves_whole(message);
     out.servers.push_back(static_cast<std::uint32_t>(i));
     out.pending.operation_->add(i, tasks_[i].name(),

@@ -139,7 +139,7 @@ Result<GiveBack> decode_give_back(const transport::Message& message);
 transport::Message encode(const Settle& settle);
 Result<Settle> decode_settle(const transport::Message& message);
 /// Kinds kUpdate, kAssignRows, kStage.
-transport::Message encode(const UpdateRequest& request, Kind kind = Kind::kUpdate);
+transport::Message encode(UpdateRequest request, Kind kind = Kind::kUpdate);
 Result<UpdateRequest> decode_update(const transport::Message& message);
 transport::Message encode(const Commit& commit);
 Result<Commit> decode_commit(const transport::Message& message);

@@ -68,7 +68,7 @@ Result<Settle> decode_settle(const Message& message) {
   return out;
 }
 
-Message encode(const UpdateRequest& request, Kind kind) {
+Message encode(UpdateRequest request, Kind kind) {
   Writer out;
   out.put(request.sequence);
   out.put(request.client);
@@ -76,12 +76,13 @@ Message encode(const UpdateRequest& request, Kind kind) {
   out.put(request.is_alone);
   if (kind == Kind::kStage) out.put(request.attempt);
   std::vector<tensor::Tensor> tensors;
+  tensors.reserve(request.updates.size());
   out.count(request.updates.size());
-  for (const variable::Update& update : request.updates) {
+  for (variable::Update& update : request.updates) {
     out.put(update.kind);
     out.put(update.variable);
-    tensors.push_back(update.value);
-    if (variable::updates_rows(update.kind)) tensors.push_back(update.indices);
+    tensors.push_back(std::move(update.value));
+    if (variable::updates_rows(update.kind)) tensors.push_back(std::move(update.indices));
   }
   return make_message(kind, out, std::move(tensors), request.epoch);
 }

@@ -77,14 +77,14 @@ class ServerClient : public TaskClient {
   void update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
               Callback<UpdateAnswer> done, std::uint64_t client = 0, bool is_alone = false);
   /// The same in two steps.
-  transport::Message update_message(std::uint64_t sequence, const std::vector<variable::Update>& updates,
-                                    std::uint64_t client, bool is_alone) const;
+  transport::Message update_message(std::uint64_t sequence, std::vector<variable::Update> updates, std::uint64_t client,
+                                    bool is_alone) const;
   void update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done);
   // Updates in two steps: exactly those of one attempt are applied, on all servers.
   /// The message that stages the updates of an attempt; it is sent by update(). What the same process reads later waits
   /// until they are committed or aborted. They are dropped where the sequence number is over, or a later attempt is
   /// known.
-  transport::Message stage_message(const variable::Attempt& attempt, const std::vector<variable::Update>& updates,
+  transport::Message stage_message(const variable::Attempt& attempt, std::vector<variable::Update> updates,
                                    bool is_alone) const;
   /// Applies what is staged of an attempt; it may be repeated. kDataLoss: nothing is, nor was it applied.
   void commit(const variable::Attempt& attempt, Deadline deadline, Callback<UpdateAnswer> done);
