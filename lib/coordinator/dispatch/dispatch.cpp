@@ -157,7 +157,7 @@ void Coordinator::settle_finished() {
       const bool is_refused = !one.outcome && one.outcome.error().code == Code::kPermissionDenied;
       if (!dispatcher_.finish(one.of, std::move(one.outcome), now)) continue;  // it has migrated
       fenced_ = fenced_ || is_refused;
-      ended.push_back(one.of);
+      ended.push_back(std::move(one.of));
     }
     if (!ended.empty()) stall_.progressed();
     announce_idle();

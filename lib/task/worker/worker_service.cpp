@@ -61,8 +61,7 @@ void WorkerService::drop(const DropWaiting& drop) {
     drop_ = drop;  // for later arrivals: a large closure may still be in transfer
     dropped = take_calls(jobs_.size(), [&](const step::FunctionCall& call) { return drop.includes(call); });
   }
-  send_held();  // perhaps none waits now
-  for (Job& job : dropped) job.responder.reply(encode_empty(Kind::kDrop));
+  return_unrun(std::move(dropped));
 }
 
 void WorkerService::give_back(const GiveBack& give_back) {
@@ -71,8 +70,12 @@ void WorkerService::give_back(const GiveBack& give_back) {
     const MutexLock lock(mutex_);
     given = take_calls(give_back.count, [&](const step::FunctionCall& call) { return call.epoch == give_back.epoch; });
   }
+  return_unrun(std::move(given));
+}
+
+void WorkerService::return_unrun(std::deque<Job> jobs) {
   send_held();  // perhaps none waits now
-  for (Job& job : given) job.responder.reply(encode_empty(Kind::kDrop));
+  for (Job& job : jobs) job.responder.reply(encode_empty(Kind::kDrop));
 }
 
 // Takes at most `count` calls, the latest ones, in their order.

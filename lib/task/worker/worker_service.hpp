@@ -55,6 +55,8 @@ class WorkerService {
   void drive(const std::stop_token& stop) TFD_EXCLUDES(mutex_);
   std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
       TFD_REQUIRES(mutex_);
+  /// Answers calls that were taken and aren't run; the answers that are held go first.
+  void return_unrun(std::deque<Job> jobs) TFD_EXCLUDES(mutex_);
   /// Removes the waiting jobs of these callers, and stops their running one as far as possible.
   std::vector<Job> abandon(const std::function<bool(std::uint64_t)>& is_theirs) TFD_REQUIRES(mutex_);
   bool is_abandoned() const;
