@@ -306,7 +306,8 @@ Result<std::string> TrainLoop::run_steps() {
 /// Adds the newest checkpoint to an error of the devices; a user's error needs no addition.
 Error TrainLoop::say_what_is_left(Error error) const {
   const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
-  if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
+  const std::string left = is_of_devices && checkpoints_.are_saved() ? "; " + checkpoints_.describe() : "";
+  if (!error.message.ends_with(left)) error.message += left;  // one that could not be saved says it itself
   return error;
 }
 
