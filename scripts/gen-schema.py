@@ -98,7 +98,7 @@ OPTIMIZERS = {
 OF_GROUPS = {"learning_rate": ref("rate"), "clipvalue": any_of(POSITIVE, NULL), "clipnorm": any_of(POSITIVE, NULL)}
 OF_ALL = {
     "global_clipnorm": any_of(POSITIVE, NULL),
-    "on_nonfinite": enum("stop skip"),
+    "on_nonfinite": enum("stop skip continue"),
     "loss_scale": any_of(POSITIVE, NULL, record({"initial": POSITIVE, "growth_steps": POSITIVE_INTEGER})),
 }
 
@@ -390,6 +390,7 @@ TRAIN = record(
         "max_time": ref("duration"),
         "log_every": POSITIVE_INTEGER,
         "replicas": enum("each split"),
+        "on_nonfinite": enum("stop continue"),
         "checkpoint": record(
             {
                 "by": enum("auto servers coordinator"),
@@ -415,7 +416,7 @@ PROGRAM = {
         {
             "$schema": about("where this schema is, for editors", ANY_TEXT),
             "v": about("the version of the format", {"const": 1}),
-            "seed": about("for random inputs without a seed of their own", NATURAL),
+            "seed": about("for initializers, shuffles and random inputs without a seed of their own", NATURAL),
             "weights": about("a safetensors file with the values of all variables", TEXT),
             "variables": about("in the order in which they are created", map_of(ref("variable"))),
             "optimizer": about("how gradients change the variables", ref("optimizer")),

@@ -26,6 +26,14 @@ inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
 /// Has XLA so many threads on CPUs, in engines that are made from now on; first before there are other threads.
 inline void use_xla_threads(int count) { ::setenv("PJRT_NPROC", std::to_string(count).c_str(), 1); }
 
+/// The newest instruction set that engines of this process compile for on CPUs, if a group has agreed on one.
+inline std::string& agreed_isa() {
+  static std::string isa;
+  return isa;
+}
+/// Sets it, for engines that are made from now on.
+inline void use_isa(const std::string& isa) { agreed_isa() = isa; }
+
 /// Keeps libtpu from asking the metadata server about this machine, for minutes where there is none, and from
 /// complaining on stderr. Called before it is loaded for a topology without hardware.
 inline void keep_plugins_from_looking() {
@@ -51,6 +59,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   options.plugin = TFD_TRY(function::find_plugin(env));
   options.cache_directory = function::find_cache_directory(env);
   options.xla_flags = env.get("XLA_FLAGS");
+  options.max_isa = agreed_isa();
   options.positions = devices.positions;
   options.logical_devices = devices.logical_devices;
   options.spmd = devices.spmd;

@@ -122,6 +122,7 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
     if (options.data_elsewhere) note_missing(context, program, child.path());
     const Mentions mentions{mention_of(name)};
     auto plan = parse_dataset(name, child);
+    if (plan) seed_dataset(program, name, *plan);
     const bool is_distributed = plan && distributed && distributed->datasets.contains(name);
     if (is_distributed && distributed->reader.workers > 1) program.whole_datasets[name] = *plan;
     if (is_distributed) plan = at_path(child.path(), distribute_as_tensorflow(*plan, context, *distributed));
@@ -147,6 +148,7 @@ Result<void> set_dataset(Program& program, const std::string& name, const std::s
   data::DatasetContext context = check_context(program, true, std::move(functions));
   if (!program.missing_data.empty()) note_missing(context, program, path);
   auto plan = TFD_TRY(at_path(path, data::parse_plan(json)), printable(program.path));
+  seed_dataset(program, name, plan);
   TFD_TRY(at_path(path, add_dataset(name, std::move(plan), context, program)), printable(program.path));
   return {};
 }

@@ -159,7 +159,10 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   program.directory = directory;
   program.data_root = options.data_root;
   if (const auto node = root.find("$schema")) problems.keep(*node, {}, node->text());  // editors read it
-  if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
+  if (const auto node = root.find("seed")) {
+    program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
+    program.states_seed = true;
+  }
   const auto weights = root.find("weights");
   if (weights) problems.keep(*weights, {}, weights->text());
   variable::CheckpointFiles files;
@@ -167,6 +170,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (const auto node = root.find("variables")) {
     auto variables = parse_variables(*node, sources, problems);
     keep_copies_as_tensorflow(*node, options, variables);
+    seed_variables(program, variables);
     program.variables = std::move(variables);
   }
   const auto optimizer = root.find("optimizer");
@@ -240,6 +244,12 @@ bool FunctionDef::has_updates() const {
   for (const OutputBinding& output : outputs)
     if (output.kind != OutputKind::kResult && output.kind != OutputKind::kMetric) return true;
   return false;
+}
+
+bool Program::stops_at_nonfinite() const {
+  if (train && train->stops_at_nonfinite) return *train->stops_at_nonfinite;
+  using variable::OnNonfinite;
+  return !rules || rules->on_nonfinite() == OnNonfinite::kApply || rules->on_nonfinite() == OnNonfinite::kStop;
 }
 
 bool Program::has_kind(FunctionKind kind) const {

@@ -216,6 +216,12 @@ void parse_train(const Node& node, const Node& root, const Facts& facts, Program
   take("replicas", train.replicas, [](const Node& replicas) -> Result<Replicas> {
     return TFD_TRY(parse_replicas(TFD_TRY(replicas.text())), replicas.path());
   });
+  train.states_replicas = node.find("replicas").has_value();
+  take("on_nonfinite", train.stops_at_nonfinite, [](const Node& rule) -> Result<bool> {
+    const std::string what = rule.is_text() ? TFD_TRY(rule.text()) : std::string();
+    if (what != "stop" && what != "continue") return rule.fail("must be \"stop\" or \"continue\"");
+    return what == "stop";
+  });
   take("checkpoint", train.checkpoint,
        [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });
   const bool has_evaluation =

@@ -45,15 +45,25 @@ std::future<Result<std::string>> save_parts_in_background(const std::string& dir
   });
 }
 
+Result<void> check_finite(const variable::Checkpoint& checkpoint, const std::vector<std::string>& finite) {
+  for (const auto& [name, value] : checkpoint.state)
+    if (std::ranges::find(finite, name) != finite.end() && !variable::is_finite(value))
+      return fail(Code::kInternal, "variable '{}' is not finite after step {}: it was not saved", name,
+                  checkpoint.step);
+  return {};
+}
+
 }  // namespace
 
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
-                                                    int keep) {
+                                                    int keep, std::vector<std::string> finite) {
   // Moved out of the closure, which lives as long as the future.
-  return in_background([directory, held = std::move(checkpoint), keep]() mutable {
-    const variable::Checkpoint own = std::move(held);
-    return variable::save_checkpoint(directory, own, keep);
-  });
+  return in_background(
+      [directory, held = std::move(checkpoint), keep, finite = std::move(finite)]() mutable -> Result<std::string> {
+        const variable::Checkpoint own = std::move(held);
+        TFD_TRY(check_finite(own, finite));
+        return variable::save_checkpoint(directory, own, keep);
+      });
 }
 
 CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options)
@@ -214,13 +224,14 @@ Deadline CheckpointManager::next_time() const {
   return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
 }
 
-void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write) {
+void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write,
+                                     std::vector<std::string> finite) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
   if (checkpoint.writer.group.empty()) checkpoint.writer = writer_;
   const program::CheckpointDef& to = *train_.checkpoint;
   written_ = write ? save_parts_in_background(to.directory, std::move(checkpoint), to.keep, std::move(write))
-                   : save_in_background(to.directory, std::move(checkpoint), to.keep);
+                   : save_in_background(to.directory, std::move(checkpoint), to.keep, std::move(finite));
 }
 
 Result<bool> CheckpointManager::finish_saving() {
@@ -228,6 +239,11 @@ Result<bool> CheckpointManager::finish_saving() {
   const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
   const bool is_lost = !path && path.error().code == Code::kUnavailable && !path.error().task.empty();
   if (is_lost || (!path && path.error().code == Code::kAborted)) return fail(std::move(path).error());
+  if (!path && path.error().code == Code::kInternal) {
+    Error error = std::move(path).error();
+    error.message += fmt::format("; {}", describe());
+    return fail(std::move(error));
+  }
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
     has_failed_ = true;

@@ -179,8 +179,8 @@ JSON
   overflowing_program ', "on_nonfinite": "stop", "loss_scale": 4'
   sed -i 's/EQ, %step, %three/GE, %step, %three/' overflow.mlir # steps that are on their way don't end well either
   serve --jobs worker=1,ps=1
-  run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
-  [[ $stderr == *"the gradient of 'w' is not finite in step 2"* ]]
+  run -70 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  [[ $stderr == *"worker:0: step: the gradient of 'w' is not finite at step 3"* ]]
   jq -es 'last | .event == "end" and .reason == "error" and .step == 2' <<<"$output"
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.steps=2 --set train.checkpoint=null
   [ "$(jq -c 'select(.event == "step") | .metrics.scale' <<<"$output" | paste -sd' ')" = '4 4' ]

@@ -150,6 +150,14 @@ saves_its_last_step() { # I
   [ "$last" -le 7500 ]  # 15 000 elements, 3 or 2 a step
 }
 
+@test "elastic: with --batch per-replica the last of two workers goes on alone" {
+  run -0 --separate-stderr timeout 120 tfd-launch -n 2 --workers 1:2 --max-failures 9 --fault 'kill worker:1 at step 300' --no-prefix -- \
+    tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --strategy multi-worker-mirrored --batch per-replica --key-file none \
+    --set train.checkpoint.dir=ck --set train.steps=600
+  [[ $stderr == *'generation 2 goes on at step '*': worker:0; worker:1 '* ]]
+  jq -es 'map(select(.event == "end")) | last | .reason == "done" and .step == 600' <<<"$output"
+}
+
 @test "elastic: tfd-launch starts again only who died; the weights are an undisturbed run's" {
   run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --fault 'kill worker:0 at step 2500' \
     --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none \

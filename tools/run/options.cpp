@@ -11,6 +11,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
+#include "tfd/function/isa.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
 #include "tfd/launch/members.hpp"
@@ -275,6 +276,8 @@ strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has
     return static_cast<int>(parse_integer(env.get(name), 1, INT_MAX).value_or(0));
   };
   strategy::XlaThreads out{.count = has_group ? number("TFD_PROCESSORS") : 0, .use = use_xla_threads};
+  out.isa = function::find_isa(env);
+  out.use_isa = use_isa;
   for (const char* const name : {"PJRT_NPROC", "NPROC"})
     if (out.count == 0) {
       out.count = number(name);

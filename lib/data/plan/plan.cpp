@@ -49,6 +49,25 @@ bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_suc
   });
 }
 
+namespace {
+
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t)>& seed_of, std::size_t& number) {
+  for (Stage& stage : plan.stages) {
+    if (auto* const shuffle = std::get_if<Shuffle>(&stage)) {
+      const std::size_t own = number++;
+      if (!shuffle->seed) shuffle->seed = seed_of(own);
+    }
+    for (Plan& inner : inner_plans(stage)) seed_shuffles(inner, seed_of, number);
+  }
+}
+
+}  // namespace
+
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t number)>& seed_of) {
+  std::size_t number = 0;
+  seed_shuffles(plan, seed_of, number);
+}
+
 StageTraits traits_of(const Stage& stage) {
   return std::visit(
       []<class Value>(const Value& value) {

@@ -222,7 +222,7 @@ class ChiefDriver final : public train::StepDriver {
 Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
   const bool goes_on = member_.trainer().is_open();  // this member follows the chief that was lost
   if (!goes_on) TFD_TRY(member_.begin(from));
-  train::StartResult begun{.step = member_.trainer().step()};
+  train::StartResult begun{.step = member_.trainer().step(), .replicas = member_.replicas().all};
   begun.adopted = goes_on || begun.step != from.step;
   first_step_ = begun.step;
   const std::int64_t elements = options_.device.train.epoch_elements;

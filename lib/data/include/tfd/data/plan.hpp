@@ -304,6 +304,8 @@ struct Plan {
 /// The pipelines within a stage: those of a zip, for one.
 std::span<const Plan> inner_plans(const Stage& stage);
 std::span<Plan> inner_plans(Stage& stage);
+/// Gives every shuffle of the pipeline that states no seed one of its own, by its number among the shuffles.
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t number)>& seed_of);
 /// Whether one of the stages, those of inner pipelines too, is such a one.
 bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_such);
 /// Whether what its functions make decides how many elements there are: a filter, or a map that skips errors.

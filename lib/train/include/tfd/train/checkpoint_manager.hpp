@@ -25,9 +25,10 @@ inline bool is_value(std::string_view name) {
 }
 
 /// Writes a checkpoint, as save_checkpoint(), on a thread of its own; its tensors are released as soon as they are on
-/// disk. The future's destructor waits for it.
+/// disk. The future's destructor waits for it. `finite`: variables that must be finite; kInternal names one that is
+/// not, and nothing is written then.
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
-                                                    int keep);
+                                                    int keep, std::vector<std::string> finite);
 
 class CheckpointManager {
  public:
@@ -62,14 +63,16 @@ class CheckpointManager {
   /// The generation of whoever wrote last to the directory, as it was found; 0: nobody, as far as is known.
   std::uint64_t last_generation() const { return last_generation_; }
   /// Starts writing a checkpoint while training continues; its tensors are released as soon as they are on disk. The
-  /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state.
-  void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr);
+  /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state. `finite`: as in
+  /// save_in_background().
+  void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr,
+                    std::vector<std::string> finite = {});
   /// Step of the checkpoint being written, until finish_saving().
   std::optional<std::int64_t> saving_step() const { return saving_step_; }
   /// True if writing has finished, after waiting at most `wait`.
   bool is_saved_within(Duration wait) const { return written_.wait_for(wait) == std::future_status::ready; }
   /// Waits until writing has finished. False if it failed, which is reported. The error where another process writes
-  /// there by now, or a task that wrote is lost.
+  /// there by now, a task that wrote is lost, or a variable is not finite (kInternal).
   Result<bool> finish_saving();
   /// Error for a last checkpoint that couldn't be written: kResourceExhausted.
   Error not_saved() const;

@@ -99,6 +99,8 @@ struct StartResult {
   bool joined = false;                     // joined a training in progress, ignoring the TrainStart
   bool adopted = false;                    // continues the same run, past the TrainStart; others no longer train it
   std::optional<std::int64_t> steps = {};  // actual number of train.steps, if an epoch takes fewer than stated
+  int replicas = 1;                        // that make a step together
+  bool of_each_worker = false;             // the replicas are those of one of several workers
 };
 
 /// Reasons why an advance returned, other than a request.
