@@ -298,7 +298,13 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
 }
 
 void ZmqWire::has_greeted(LinkId) {
-  if (received_ != nullptr) callers_.has_greeted(zmq_msg_get(static_cast<zmq_msg_t*>(received_), ZMQ_SRCFD));
+  if (received_ == nullptr) return;
+  on_callers();
+  callers_.has_greeted(zmq_msg_get(static_cast<zmq_msg_t*>(received_), ZMQ_SRCFD));
+}
+
+void ZmqWire::on_callers() {
+  for (const Event& event : read_events(door_)) on_caller(event);
 }
 
 bool ZmqWire::receive(Sink& sink, int most) {
@@ -317,8 +323,7 @@ bool ZmqWire::receive(Sink& sink, int most) {
   if (monitor_.ready)
     for (Event& event : read_events(monitor_)) events_.push_back(std::move(event));
   if (!events_.empty()) asker_.ready = true;
-  if (door_.handle != nullptr && door_.ready)
-    for (const Event& event : read_events(door_)) on_caller(event);
+  if (door_.handle != nullptr && door_.ready) on_callers();
   const bool more = listener_.handle != nullptr && listener_.ready && receive_from(listener_, true, sink, most);
   if (!more) callers_.look();
   if (asker_.ready && receive_from(asker_, false, sink, most)) return true;

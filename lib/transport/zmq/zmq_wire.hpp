@@ -91,6 +91,7 @@ class ZmqWire final : public Wire, private Poller::Watcher {
   static std::vector<Event> read_events(Socket& monitor);
   void on_event(Sink& sink, const Event& event);
   void on_caller(const Event& event);
+  void on_callers();
   void on_failed_handshake(const Event& event) const;
   static Failure failure_of(const Event& event);
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
