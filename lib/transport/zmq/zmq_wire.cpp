@@ -10,6 +10,7 @@
 #include "frame.hpp"
 #include "tfd/base/hand_over.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/process/tcp_socket.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "zmq/gate.hpp"
 #include "zmq/probe.hpp"
@@ -29,6 +30,8 @@ constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
 constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees
 constexpr int kHandshakeEvents =
     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+// How long the own addresses are known: thousands of peers that are away may be refused each second.
+constexpr Duration kOwnAddresses = std::chrono::seconds(10);
 
 bool set(void* socket, int option, int value) { return zmq_setsockopt(socket, option, &value, sizeof value) == 0; }
 
@@ -234,6 +237,20 @@ std::string ZmqWire::host_of(LinkId link) const {
   return std::string(address.substr(0, address.rfind(':')));
 }
 
+bool ZmqWire::is_of_this_host(LinkId link) {
+  const auto found = connections_.find(link);
+  if (found == connections_.end()) return false;
+  if (is_ipc(found->second.numeric)) return true;
+  const Clock::time_point now = Clock::now();
+  if (now - own_since_ > kOwnAddresses) {  // those of a host change
+    own_hosts_.clear();
+    own_since_ = now;
+  }
+  const auto [own, is_new] = own_hosts_.try_emplace(host_of(link), false);
+  if (is_new) own->second = process::is_own_address(own->first);
+  return own->second;
+}
+
 void ZmqWire::on_resolved(Resolver::Answer answer) {
   const auto link = static_cast<LinkId>(answer.tag);
   const auto found = connections_.find(link);
@@ -297,6 +314,8 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
   return false;
 }
 
+// The event of this connection's accept() may not be read yet: many greetings are read in one turn, and each takes time
+// where it brings shared memory. Read later, it would begin a wait for a greeting that has come already.
 void ZmqWire::has_greeted(LinkId) {
   if (received_ == nullptr) return;
   on_callers();
