@@ -252,3 +252,18 @@ of_variable() { # VARIABLE ARGS…
   PIDS=("${PIDS[1]}")
   ends_with_undisturbed_bits 143
 }
+
+# The process of a task, as its launcher says.
+process_of() { sed -n "s/.*$1: process \([0-9]*\)$/\1/p" launch.talk | tail -n 1; } # TASK
+
+@test "elastic: tfd-launch ends a member that is frozen when the others have made all steps, after --grace" {
+  env --default-signal=INT tfd-launch -n 3 --workers 1:3 --silence 4s --grace 2s -v -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored \
+    --set train.steps=3000 </dev/null >launch.events 2>launch.talk 3>&- &
+  RUN=$!
+  RUNS+=("$RUN")
+  until_true grep -q '"step":[1-9]00' launch.events
+  kill -STOP "$(process_of worker:2)"
+  run_ends "$RUN" 0
+  grep -q 'worker:2 is lost' launch.talk
+  grep -q '^tfd-launch: the training is done; ending worker:2, which hasn.t ended 2s after it$' launch.talk
+}

@@ -294,6 +294,7 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   if (env.has(kMemberFile)) {
     file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.least_workers > 0);
     with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
+    with.on_done = [file] { file->say_done(); };
   }
   if (!fault && !file) return {};
   with.on_step = [fault, file](std::int64_t step) {

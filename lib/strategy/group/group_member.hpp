@@ -114,6 +114,10 @@ class GroupMember {
   void fail_all(const Error& error);
   /// Leaves in order, after the last act of all.
   void leave();
+  /// The group has made its last step.
+  void say_done() const {
+    if (options_.on_done) options_.on_done();
+  }
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
     const std::uint64_t own = is_left_alone() ? *last_generation_ : group_->communicator().generation();

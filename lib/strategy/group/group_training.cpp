@@ -97,6 +97,7 @@ class ChiefDriver final : public train::StepDriver {
     if (is_alone()) return {};
     const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
     if (!told && !member_.survives(told.error())) return fail(told.error());
+    if (!member_.is_interrupted()) member_.say_done();
     member_.leave();
     return {};
   }
@@ -344,6 +345,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       }
       break;
     case GroupAct::kEnd:
+      if (!chief.is_interrupted) member.say_done();
       member.leave();
       summary.reason = chief.is_interrupted ? "interrupted" : "done";
       return Followed::kEnd;
