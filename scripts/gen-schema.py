@@ -242,7 +242,18 @@ OF_FILE = {"dtype": ref("dtype"), "shape": ref("shape")}
 OF_RECORD = {"dtype": ref("field_dtype"), "shape": ref("open_shape")}
 COLUMNS = any_of(NATURAL, list_of(NATURAL, minItems=2, maxItems=2), TEXT, list_of(TEXT, minItems=1))
 OF_CSV = {
-    "fields": map_of(record({"columns": COLUMNS, "dtype": ref("field_dtype"), "shape": ref("shape")}, "columns")),
+    "fields": map_of(
+        record(
+            {
+                "columns": COLUMNS,
+                "dtype": ref("field_dtype"),
+                "shape": ref("shape"),
+                "vocabulary": list_of(TEXT, minItems=1),
+                "unknown": INTEGER,
+            },
+            "columns",
+        )
+    ),
     "header": BOOL,
     "delimiter": ANY_TEXT,
     "quoting": enum("minimal none"),

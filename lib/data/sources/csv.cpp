@@ -12,6 +12,7 @@
 #include "sources.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::data {
 namespace {
@@ -64,8 +65,8 @@ namespace {
 // errors are passed over these are several: a first row that is wrong isn't the measure of the others.
 class CsvReader final : public PieceReader {
  public:
-  CsvReader(const CsvSource& source, LineReader lines)
-      : source_(source), least_columns_(count_least_columns(source)), lines_(std::move(lines)) {}
+  CsvReader(const CsvSource& source, const std::vector<CsvWords>& words, LineReader lines)
+      : source_(source), words_(words), least_columns_(count_least_columns(source)), lines_(std::move(lines)) {}
 
   Result<std::optional<Piece>> next() override {
     if (!has_looked_) TFD_TRY(look());
@@ -131,7 +132,7 @@ class CsvReader final : public PieceReader {
 
   Result<CsvLayout> make_layout() const {
     if (are_named_by_header()) return make_named_layout();
-    CsvLayout out{CsvRow(source_.fields, source_.delimiter, source_.names)};
+    CsvLayout out{CsvRow(source_.fields, source_.delimiter, source_.names, words_)};
     const FirstRow& first = first_rows_.front();
     if (!source_.skip_errors && first.columns != 0 && first.columns < least_columns_)
       return fail(Code::kInvalidArgument, "{}: {}, but the fields need {}", place_of(file(), first.line),
@@ -161,7 +162,7 @@ class CsvReader final : public PieceReader {
     if (found == first_rows_.end())
       return fail(Code::kInvalidArgument, "{}: {}", place_of(file(), first_rows_.front().line),
                   find_header_fault(first_rows_.front()));
-    return CsvLayout{CsvRow(source_.fields, source_.delimiter, found->cells), found->columns, found->line};
+    return CsvLayout{CsvRow(source_.fields, source_.delimiter, found->cells, words_), found->columns, found->line};
   }
 
   bool are_named_by_header() const {
@@ -191,7 +192,8 @@ class CsvReader final : public PieceReader {
   static constexpr std::size_t kMostFirstRows = 100;
   static constexpr int kEnoughRows = 10;  // of the same columns
 
-  const CsvSource& source_;  // the format's
+  const CsvSource& source_;             // the format's
+  const std::vector<CsvWords>& words_;  // the format's
   const std::int64_t least_columns_;
   LineReader lines_;
   bool has_looked_ = false, is_enough_ = false;
@@ -204,10 +206,11 @@ class CsvReader final : public PieceReader {
 
 class CsvFormat final : public RowFormat {
  public:
-  explicit CsvFormat(CsvSource source) : source_(std::move(source)) {}
+  explicit CsvFormat(CsvSource source)
+      : source_(std::move(source)), words_(source_.fields.begin(), source_.fields.end()) {}
   std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const override {
     const auto quoted = source_.quotes ? std::optional(source_.delimiter) : std::nullopt;
-    return std::make_unique<CsvReader>(source_, LineReader(std::move(bytes), piece_bytes, quoted));
+    return std::make_unique<CsvReader>(source_, words_, LineReader(std::move(bytes), piece_bytes, quoted));
   }
   Result<bool> parse_row(Piece& piece, BlockBuilder& out) const override {
     auto row = next_row(piece, {source_.delimiter, source_.quotes});
@@ -227,6 +230,7 @@ class CsvFormat final : public RowFormat {
 
  private:
   CsvSource source_;
+  std::vector<CsvWords> words_;  // of its fields
 };
 
 // Columns of a csv field: 64 is one, a scalar; [0, 64] are 64, a vector. "y" is one, ["a", "b"] are two.
@@ -263,6 +267,35 @@ CsvColumns read_columns(Options& options) {
   return {};
 }
 
+// The words of a field and the number of all others.
+void read_vocabulary(Options& options, CsvField& field) {
+  const ordered_json* words = options.find("vocabulary");
+  const ordered_json* unknown = options.find("unknown");
+  if (words == nullptr) {
+    if (unknown != nullptr) options.note("unknown", "is for a field with a \"vocabulary\"");
+    return;
+  }
+  if (!words->is_array() || words->empty() || !std::ranges::all_of(*words, is_name))
+    return options.note("vocabulary", "must be a list of words");
+  field.vocabulary = names_of(*words);
+  auto sorted = field.vocabulary;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    options.note("vocabulary", fmt::format("has '{}' twice", printable(*twice)));
+  if (!tensor::is_integer(field.spec.dtype))
+    return options.note("dtype", "must be an integer, as the positions of words are");
+  if (unknown != nullptr) {
+    field.unknown = integer_of(*unknown);
+    if (!field.unknown) options.note("unknown", "must be a whole number");
+  }
+  const auto fits = [&](std::int64_t number) {
+    return tensor::with_native(
+        field.spec.dtype, [&](auto type) { return tensor::convert_number(number, type) == tensor::NumberFit::kOk; });
+  };
+  if (!fits(static_cast<std::int64_t>(field.vocabulary.size()) - 1) || !fits(field.unknown.value_or(0)))
+    options.note("dtype", fmt::format("{} does not hold the positions of all words", dtype_name(field.spec.dtype)));
+}
+
 Result<CsvField> read_csv_field(const std::string& name, const ordered_json& value, const std::string& path) {
   Options options(value, path);
   const CsvColumns columns = read_columns(options);
@@ -271,13 +304,16 @@ Result<CsvField> read_csv_field(const std::string& name, const ordered_json& val
     TFD_TRY(options.finish());
     return CsvField{text_field(name), columns.first, columns.names};
   }
-  const tensor::DType dtype = read_dtype(options).value_or(tensor::DType::kF32);
+  const bool has_words = options.find("vocabulary") != nullptr;
+  const tensor::DType dtype = read_dtype(options).value_or(has_words ? tensor::DType::kS32 : tensor::DType::kF32);
   const auto shape = read_shape(options, dtype);
   if (shape && tensor::element_count(*shape) != tensor::element_count(columns.shape))
     options.note("shape", fmt::format("{} has {} elements, but there are {} columns", tensor::format_shape(*shape),
                                       tensor::element_count(*shape), tensor::element_count(columns.shape)));
+  CsvField field{{name, dtype, shape.value_or(columns.shape)}, columns.first, columns.names};
+  read_vocabulary(options, field);
   TFD_TRY(options.finish());
-  return CsvField{{name, dtype, shape.value_or(columns.shape)}, columns.first, columns.names};
+  return field;
 }
 
 // The names of a headerless file's columns, or of those whose header is another one.
@@ -349,6 +385,8 @@ ordered_json write_csv(const CsvSource& csv) {
     }
     one["dtype"] = tensor::dtype_name(field.spec.dtype);
     one["shape"] = field.spec.shape;
+    if (!field.vocabulary.empty()) one["vocabulary"] = field.vocabulary;
+    if (field.unknown) one["unknown"] = *field.unknown;
   }
   if (csv.header) out["header"] = true;
   if (csv.delimiter != ',') out["delimiter"] = std::string(1, csv.delimiter);

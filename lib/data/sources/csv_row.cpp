@@ -59,7 +59,7 @@ const char* parse_directly(DType dtype, const char* first, const char* last, std
   });
 }
 
-Result<void> parse_cell(std::string_view raw, std::int64_t column, DType dtype, std::byte* to) {
+Result<void> parse_number_cell(std::string_view raw, std::int64_t column, DType dtype, std::byte* to) {
   const std::string_view text = trimmed(raw);
   if (text.empty()) return fail(Code::kInvalidArgument, "column {} is empty", column);
   switch (tensor::parse_number(text, dtype, to)) {
@@ -136,7 +136,31 @@ std::vector<std::string> cells_of(const CsvLine& row, char delimiter) {
   return row.has_quotes ? split_quoted(row.text, delimiter) : split(row.text, delimiter);
 }
 
-CsvRow::CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::vector<std::string>& names)
+CsvWords::CsvWords(const CsvField& field) : field_(field) {
+  for (const std::string& word : field.vocabulary) numbers_.emplace(word, static_cast<std::int64_t>(numbers_.size()));
+}
+
+Result<void> CsvWords::parse(std::string_view word, std::int64_t column, std::byte* to) const {
+  constexpr std::size_t kMostCompared = 1000;  // words, one by one with a misspelt one
+  word = trimmed(word);
+  const auto found = numbers_.find(word);
+  if (found == numbers_.end() && !field_.unknown)
+    return fail(Code::kInvalidArgument, "column {}: {} is not in the vocabulary{}", column, quoted(word),
+                numbers_.size() > kMostCompared ? "" : did_you_mean(word, field_.vocabulary));
+  const std::int64_t number = found == numbers_.end() ? *field_.unknown : found->second;
+  tensor::with_native(field_.spec.dtype, [&](auto type) {
+    if constexpr (std::is_integral_v<decltype(type)>) store(to, static_cast<decltype(type)>(number));
+  });
+  return {};
+}
+
+Result<void> CsvRow::parse_cell(std::string_view text, const Cell& cell, std::byte* to) {
+  if (cell.words != nullptr) return cell.words->parse(text, cell.column, to);
+  return parse_number_cell(text, cell.column, cell.dtype, to);
+}
+
+CsvRow::CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::vector<std::string>& names,
+               const std::vector<CsvWords>& words)
     : delimiter_(delimiter) {
   const auto column_of = [&](const CsvField& field, std::int64_t i) {
     if (field.names.empty()) return field.first_column + i;
@@ -146,9 +170,10 @@ CsvRow::CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::v
     const CsvField& f = fields[field];
     const std::int64_t count = f.spec.is_text ? 1 : tensor::element_count(f.spec.shape);
     const std::size_t size = dtype_size(f.spec.dtype);
-    for (std::int64_t i = 0; i < count; ++i) {
-      cells_.push_back({column_of(f, i), field, static_cast<std::size_t>(i) * size, f.spec.dtype, f.spec.is_text});
-    }
+    const CsvWords* const of_field = words[field].empty() ? nullptr : &words[field];
+    for (std::int64_t i = 0; i < count; ++i)
+      cells_.push_back(
+          {column_of(f, i), field, static_cast<std::size_t>(i) * size, f.spec.dtype, f.spec.is_text, of_field});
   }
   std::stable_sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.column < b.column; });
 }
@@ -170,12 +195,12 @@ Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, Blo
     const char* end = nullptr;  // where it ends, once it is known
     for (; cell != cells_.end() && cell->column == column; ++cell) {
       std::byte* const to = cell->is_text ? nullptr : row[cell->field] + cell->offset;
-      if (!first_error && to != nullptr) end = parse_directly(cell->dtype, at, last, to);
+      if (!first_error && to != nullptr && cell->words == nullptr) end = parse_directly(cell->dtype, at, last, to);
       if (end != nullptr && (end == last || *end == delimiter_)) continue;
       end = std::find(at, last, delimiter_);
       if (first_error) continue;
       const std::string_view text(at, static_cast<std::size_t>(end - at));
-      auto parsed = cell->is_text ? keep_text(text, cell->field, out) : parse_cell(text, column, cell->dtype, to);
+      auto parsed = cell->is_text ? keep_text(text, cell->field, out) : parse_cell(text, *cell, to);
       if (!parsed) first_error = std::move(parsed.error());
     }
     if (end == nullptr) end = std::find(at, last, delimiter_);
@@ -197,7 +222,7 @@ Result<void> CsvRow::parse_quoted(std::string_view row, std::int64_t columns, Bl
     if (cell.is_text)
       TFD_TRY(keep_text(text, cell.field, out));
     else
-      TFD_TRY(parse_cell(text, cell.column, cell.dtype, out.row()[cell.field] + cell.offset));
+      TFD_TRY(parse_cell(text, cell, out.row()[cell.field] + cell.offset));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "../files/block_builder.hpp"
@@ -34,10 +35,24 @@ std::optional<CsvLine> next_row(Piece& piece, const CsvSyntax& syntax);
 /// The row's fields as texts, quotes undone.
 std::vector<std::string> cells_of(const CsvLine& row, char delimiter);
 
+/// The words of a field with a vocabulary, as numbers. Borrows the field. Thread rule: immutable.
+class CsvWords {
+ public:
+  explicit CsvWords(const CsvField& field);
+  bool empty() const { return field_.vocabulary.empty(); }
+  /// Writes the number of a word. kInvalidArgument: "column 3: 'Rom' is not in the vocabulary, did you mean 'Rome'?".
+  Result<void> parse(std::string_view word, std::int64_t column, std::byte* to) const;
+
+ private:
+  const CsvField& field_;
+  std::unordered_map<std::string_view, std::int64_t> numbers_;
+};
+
 class CsvRow {
  public:
-  /// `names`: of the columns; all that fields name are among them.
-  CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::vector<std::string>& names);
+  /// `names`: of the columns; all that fields name are among them. `words`: of the fields, borrowed.
+  CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::vector<std::string>& names,
+         const std::vector<CsvWords>& words);
 
   /// Writes the fields of one row, numbers to their places in it, texts with memory of their own. `columns` is what
   /// every row must have.
@@ -51,7 +66,9 @@ class CsvRow {
     std::size_t offset;  // in bytes
     tensor::DType dtype;
     bool is_text;
+    const CsvWords* words;  // null: it is a number, or a text
   };
+  static Result<void> parse_cell(std::string_view text, const Cell& cell, std::byte* to);
   Result<void> parse_line(std::string_view line, std::int64_t columns, BlockBuilder& out) const;
   Result<void> parse_quoted(std::string_view row, std::int64_t columns, BlockBuilder& out) const;
 

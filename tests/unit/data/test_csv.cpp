@@ -279,6 +279,35 @@ TEST_CASE("csv: \"names\" name the columns of a file without a header, or with a
   CHECK(parse_plan(to_json(*plan)).value() == *plan);
 }
 
+TEST_CASE("csv: a field with a vocabulary holds the positions of words") {
+  const auto read = [](const std::string& more, const std::string& text = "1,Rome\n2, Oslo \n3,\"Rome\"\n4,Lima\n") {
+    return Read(text, R"(1, "vocabulary": ["Rome", "Oslo"])" + more, "s32");
+  };
+  CHECK(read("").message == "d.csv:4: column 1: 'Lima' is not in the vocabulary");
+  CHECK(read("", "1,Rom\n")
+            .message.starts_with("d.csv:1: column 1: 'Rom' is not in the vocabulary, did you mean 'Rome'?"));
+  CHECK(read(", \"unknown\": 7").flat() == Numbers{0, 1, 0, 7});
+  const auto field = [](const std::string& more) {
+    const auto plan = parse_plan(
+        nlohmann::ordered_json::parse(R"([{"csv": {"path": "d", "fields": {"x": {"columns": 0, )" + more + "}}}}]"));
+    return plan ? format_field(instantiate(*plan, {.look_at_files = false}).value()->spec()[0]) : plan.error().message;
+  };
+  const std::string at = "[0].csv.fields.x.";
+  CHECK(field(R"("vocabulary": ["a"])") == "s32[]");
+  CHECK(field(R"("vocabulary": ["a"], "dtype": "u8")") == "u8[]");
+  CHECK(field(R"("vocabulary": ["a"], "dtype": "f32")") ==
+        at + "dtype: must be an integer, as the positions of words are");
+  CHECK(field(R"("vocabulary": ["a", "b", "a"])") == at + "vocabulary: has 'a' twice");
+  CHECK(field(R"("vocabulary": [])") == at + "vocabulary: must be a list of words");
+  CHECK(field(R"("vocabulary": ["a"], "unknown": -1, "dtype": "u8")") ==
+        at + "dtype: u8 does not hold the positions of all words");
+  CHECK(field(R"("unknown": 1)") == at + "unknown: is for a field with a \"vocabulary\"");
+  const auto plan = parse_plan(nlohmann::ordered_json::parse(
+      R"([{"csv": {"path": "d", "fields": {"x": {"columns": 0, "vocabulary": ["a", "b"], "unknown": 2}}}}])"));
+  REQUIRE(plan);
+  CHECK(parse_plan(to_json(*plan)).value() == *plan);
+}
+
 TEST_CASE("csv: whole numbers are exact however they are written") {
   CHECK(Read("2.0\n2e0\n20e-1\n-0\n", "0", "s32").flat() == Numbers{2, 2, 2, 0});
   CHECK(Read("9007199254740993.0\n", "0", "s64").drained.elements.size() == 1);

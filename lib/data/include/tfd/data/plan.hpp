@@ -50,8 +50,10 @@ struct FileList {
 
 struct CsvField {
   FieldSpec spec;
-  std::int64_t first_column = 0;        // as many as the shape has elements
-  std::vector<std::string> names = {};  // of its columns; then first_column says nothing
+  std::int64_t first_column = 0;             // as many as the shape has elements
+  std::vector<std::string> names = {};       // of its columns; then first_column says nothing
+  std::vector<std::string> vocabulary = {};  // words, whose positions the field holds in place of them
+  std::optional<std::int64_t> unknown = {};  // what it holds for another word; nullopt: that is an error
   friend bool operator==(const CsvField&, const CsvField&) = default;
 };
 struct CsvSource {
