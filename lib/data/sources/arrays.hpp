@@ -25,8 +25,8 @@ struct StoredArray {
 Result<tensor::Tensor> load_array(const StoredArray& array);
 /// The spec of the array, from its header alone. Errors as load_array()'s.
 Result<tensor::TensorSpec> load_array_spec(const StoredArray& array);
-/// The names of the arrays in an npz or safetensors file, in their order in it (safetensors: by name), but of those whose
-/// type tfd lacks.
+/// The names of the arrays in an npz or safetensors file, in their order in it (safetensors: by name), but of those
+/// whose type tfd lacks.
 Result<std::vector<std::string>> load_array_names(StoredFormat format, const std::string& path);
 
 // --- the formats that only data have -------------------------------------------------------------------------------
