@@ -240,11 +240,24 @@ FILES = {
 ON_ERROR = {"on_error": enum("fail skip")}
 OF_FILE = {"dtype": ref("dtype"), "shape": ref("shape")}
 OF_RECORD = {"dtype": ref("field_dtype"), "shape": ref("open_shape")}
-COLUMNS = any_of(NATURAL, list_of(NATURAL, minItems=2, maxItems=2))
+COLUMNS = any_of(NATURAL, list_of(NATURAL, minItems=2, maxItems=2), TEXT, list_of(TEXT, minItems=1))
 OF_CSV = {
-    "fields": map_of(record({"columns": COLUMNS, "dtype": ref("field_dtype"), "shape": ref("shape")}, "columns")),
+    "fields": map_of(
+        record(
+            {
+                "columns": COLUMNS,
+                "dtype": ref("field_dtype"),
+                "shape": ref("shape"),
+                "vocabulary": list_of(TEXT, minItems=1),
+                "unknown": INTEGER,
+            },
+            "columns",
+        )
+    ),
     "header": BOOL,
     "delimiter": ANY_TEXT,
+    "quoting": enum("minimal none"),
+    "names": list_of(TEXT, minItems=1),
     **ON_ERROR,
 }
 OF_JSONL = {"fields": map_of(record(OF_RECORD)), **ON_ERROR}

@@ -7,6 +7,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"
+#include "tfd/tensor/json.hpp"
 
 namespace tfd::program {
 namespace {
@@ -85,6 +86,10 @@ Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
   if (!facts.cardinality && data::repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
+  if (facts.cardinality == 0)
+    facts.why_empty = data::why_empty(whole, [&](const data::Plan& part) -> Result<std::int64_t> {
+      return TFD_TRY(data::instantiate(part, context))->cardinality().value_or(0);
+    });
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(whole, context, facts));
   if (context.look_at_files) TFD_TRY(data::state_specs(plan, context));  // for the tasks that can't look at them
@@ -138,8 +143,7 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
 
 Result<void> set_dataset(Program& program, const std::string& name, const std::string& pipeline,
                          const std::string& working_directory) {
-  auto json = nlohmann::ordered_json::parse(pipeline, nullptr, false);
-  if (json.is_discarded()) return fail(Code::kInvalidArgument, "'{}' is not JSON", printable(pipeline));
+  auto json = TFD_TRY(tensor::parse_json(pipeline), fmt::format("'{}'", printable(pipeline)));
   std::vector<std::string> at{"datasets", name};
   if (!working_directory.empty()) resolve_typed_paths(json, at, working_directory, true);
   std::vector<const FunctionDef*> functions;

@@ -93,6 +93,7 @@ Result<void> check_optimizer(const Node& node, const Program& program);
 /// Facts about a dataset that are known without reading its data.
 struct DatasetFacts {
   std::optional<std::int64_t> cardinality;  // data::Dataset::kInfinite for one that never ends
+  std::string why_empty = {};               // with a cardinality of 0, where it is known
   // Possible batch sizes of elements whose first dimension varies:
   std::optional<std::int64_t> full_batch;
   std::optional<std::int64_t> remainder;

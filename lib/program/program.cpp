@@ -264,9 +264,28 @@ bool Program::has_commands() const {
          std::ranges::any_of(datasets, [&](const auto& one) { return data::has_stage(one.second, is_command); });
 }
 
+namespace {
+
+/// What the file of a model is, which people give for a program, and what makes a program of it.
+Result<void> check_is_no_model(std::string_view document, const std::string& where) {
+  const bool is_zip = document.starts_with("PK\3\4"), is_hdf5 = document.starts_with("\x89HDF\r\n");
+  if (is_hdf5 || (is_zip && where.ends_with(".keras")))
+    return fail(Code::kInvalidArgument,
+                "{} is a Keras model, not a program: python -m tfd_export {} --data FILE makes one", where, where);
+  if (is_zip)
+    return fail(
+        Code::kInvalidArgument,
+        "{} is a zip file, as .pt and .npz are, not a program: `tfd help export` says what makes one of a model",
+        where);
+  return {};
+}
+
+}  // namespace
+
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
                               const FileReader& read_file, const ProgramOptions& options) {
   const std::string where = printable(path);
+  TFD_TRY(check_is_no_model(document, where));
   const Document json = TFD_TRY(parse_document(document), where);
   for (const std::string& change : options.overrides)
     TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));

@@ -163,7 +163,8 @@ Result<void> check_end(const Node& node, const TrainDef& train, const std::vecto
   if (train.steps && train.epochs) return node.fail("has both 'steps' and 'epochs'");
   for (const std::string& dataset : datasets)
     if (const auto found = facts.find(dataset); found != facts.end() && found->second.cardinality == 0)
-      return node.fail("dataset '{}' has no elements", dataset);
+      return node.fail("dataset '{}' has no elements{}{}", dataset, found->second.why_empty.empty() ? "" : ": ",
+                       found->second.why_empty);
   if (train.epochs && datasets.size() != 1)
     return TFD_TRY(node.member("epochs"))
         .fail("'{}' must read one dataset, not {}", train.function, datasets.empty() ? "none" : "several");

@@ -104,4 +104,19 @@ Plan shard(Plan plan, const Shard& shard) {
   return plan;
 }
 
+std::string why_empty(const Plan& plan, const std::function<Result<std::int64_t>(const Plan&)>& count) {
+  for (auto stage = plan.stages.begin(); stage != plan.stages.end(); ++stage) {
+    const auto* const batch = std::get_if<Batch>(&*stage);
+    const auto* const padded = std::get_if<PaddedBatch>(&*stage);
+    if (!(batch != nullptr && batch->drop_remainder) && !(padded != nullptr && padded->drop_remainder)) continue;
+    const std::int64_t size = batch != nullptr ? batch->size : padded->size;
+    const auto rows = count(Plan{{plan.stages.begin(), stage}});
+    if (!rows || *rows <= 0) return "";
+    if (*rows < size)
+      return fmt::format("{} no batch of {} with drop_remainder",
+                         *rows == 1 ? "1 row makes" : fmt::format("{} rows make", *rows), size);
+  }
+  return "";
+}
+
 }  // namespace tfd::data

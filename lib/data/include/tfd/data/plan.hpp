@@ -50,7 +50,10 @@ struct FileList {
 
 struct CsvField {
   FieldSpec spec;
-  std::int64_t first_column = 0;  // as many as the shape has elements
+  std::int64_t first_column = 0;             // as many as the shape has elements
+  std::vector<std::string> names = {};       // of its columns; then first_column says nothing
+  std::vector<std::string> vocabulary = {};  // words, whose positions the field holds in place of them
+  std::optional<std::int64_t> unknown = {};  // what it holds for another word; nullopt: that is an error
   friend bool operator==(const CsvField&, const CsvField&) = default;
 };
 struct CsvSource {
@@ -59,6 +62,8 @@ struct CsvSource {
   bool header = false;
   char delimiter = ',';
   bool skip_errors = false;
+  bool quotes = true;                   // a field that begins with a quote is quoted
+  std::vector<std::string> names = {};  // of all columns, in place of the header's
   friend bool operator==(const CsvSource&, const CsvSource&) = default;
 };
 
@@ -337,5 +342,9 @@ Result<void> state_specs(Plan& plan, const DatasetContext& context);
 /// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound where files are looked at and
 /// aren't there. The iterators' errors come with the source's file and line.
 Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const DatasetContext& context);
+
+/// Why a pass has no elements: "1000 rows make no batch of 5000 with drop_remainder". Empty: for another reason.
+/// `count`: elements of a pass over the beginning of the pipeline.
+std::string why_empty(const Plan& plan, const std::function<Result<std::int64_t>(const Plan&)>& count);
 
 }  // namespace tfd::data
