@@ -43,6 +43,12 @@ explain() { # TOPOLOGY ARGS…
   jq -e '.replicas == 4 and .logical_devices == 2 and ([.devices[][]] | unique | length) == 8' <<<"$output"
 }
 
+@test "tpu: --explain refuses a replica on several hosts, as the training does" {
+  explain v5e:4x4 "$TFD_SOURCE/examples/linear/program.json" --computation-shape 4,4,1,1 --num-replicas 1
+  [ "$status" = 64 ] || [ "$status" = 78 ] || [ "$status" = 65 ]
+  [ "$stderr" = "tfd-run: replica 0 has cores of several hosts: only those of one are supported" ]
+}
+
 @test "tpu: --explain says what a device's memory doesn't hold" {
   cat >"$BATS_TEST_TMPDIR/large.mlir" <<'MLIR'
 module @large {

@@ -131,19 +131,21 @@ Result<void> check_hosts(const TpuOptions& options, int hosts) {
   return fail(Code::kFailedPrecondition, "the TPU system has {} hosts, the cluster {}", hosts, options.hosts);
 }
 
+/// Requires that each replica has the cores of one host. kUnimplemented.
+Result<void> check_replicas(const strategy::TpuPlan& plan, int devices_per_host) {
+  const std::size_t each = plan.logical_devices.front().size();
+  for (std::size_t i = 0; i < plan.positions.size(); ++i)
+    if (plan.positions[i] / devices_per_host != plan.positions[i - i % each] / devices_per_host)
+      return fail(Code::kUnimplemented, "replica {} has cores of several hosts: only those of one are supported",
+                  i / each);
+  return {};
+}
+
 /// Positions of the replicas that are on one of several hosts, among its devices.
 Result<std::vector<int>> positions_on(const strategy::TpuPlan& plan, int devices_per_host, int host) {
   std::vector<int> out;
-  const std::size_t each = plan.logical_devices.front().size();
-  for (std::size_t first = 0; first < plan.positions.size(); first += each) {
-    const int on = plan.positions[first] / devices_per_host;
-    for (std::size_t i = first; i < first + each; ++i) {
-      if (plan.positions[i] / devices_per_host != on)
-        return fail(Code::kUnimplemented, "replica {} has cores of several hosts: only those of one are supported",
-                    first / each);
-      if (on == host) out.push_back(plan.positions[i] % devices_per_host);
-    }
-  }
+  for (const int position : plan.positions)
+    if (position / devices_per_host == host) out.push_back(position % devices_per_host);
   if (out.empty()) return fail(Code::kUnimplemented, "the device assignment has no replica on host {}", host);
   return out;
 }
@@ -165,8 +167,10 @@ Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environme
   if (assignment) TFD_TRY(check_cores(*assignment));
   TpuDevices out{TFD_TRY(strategy::plan_tpu(devices, assignment)), {}};
   out.choice.positions = out.plan.positions;
+  const int each = static_cast<int>(devices.size()) / hosts;
+  TFD_TRY(check_replicas(out.plan, each));
   if (options.hosts > 1) {
-    out.choice.positions = TFD_TRY(positions_on(out.plan, static_cast<int>(devices.size()) / hosts, process));
+    out.choice.positions = TFD_TRY(positions_on(out.plan, each, process));
     out.choice.kind = "tpu";
   }
   if (is_named) out.choice.topology = options.topology;
