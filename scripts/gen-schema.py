@@ -449,7 +449,9 @@ PROGRAM = {
         "initializer": INITIALIZERS,
         "rate": any_of(NOT_NEGATIVE, SCHEDULES),
         "optimizer": any_of(
-            *(record({name: optimizer(own)}, name) for name, own in OPTIMIZERS.items()), MODULE_OPTIMIZER
+            enum(" ".join(OPTIMIZERS)),  # with its defaults
+            *(record({name: optimizer(own)}, name) for name, own in OPTIMIZERS.items()),
+            MODULE_OPTIMIZER,
         ),
         "pipeline": list_of(ref("stage"), minItems=1),
         "stage": STAGES,

@@ -7,7 +7,7 @@ complete -c tfd-run -l replicas -x -d 'Replicas of this worker, each on a device
 complete -c tfd-run -l batch -x -a 'global per-replica' -d 'With --strategy multi-worker-mirrored: whose batch stays the same as workers leave and come, that of all replicas, or of each, of which there is one for each device then'
 complete -c tfd-run -l devices -x -d 'The devices, one replica each, in place of --replicas: a count, gpu:all, or such as cpu:0,cpu:1'
 complete -c tfd-run -l step -x -a 'fused threads' -d 'A step on the devices is one module for all of them, or a thread for each device, and a sum on the host'
-complete -c tfd-run -l topology -x -d 'With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the name of a system that isn\'t here, such as v4:2x2x4'
+complete -c tfd-run -l topology -x -d 'With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the name of a system that isn\'t here, such as v4:2x2x4 or v6e-8'
 complete -c tfd-run -l num-replicas -x -d 'With --strategy tpu: so many replicas, as DeviceAssignment.build() places them'
 complete -c tfd-run -l computation-shape -x -d 'With --strategy tpu: the cores of a replica along each axis'
 complete -c tfd-run -l device-assignment -r -F -d 'With --strategy tpu: the cores of each replica, [[[x, y, z, core]], …] in JSON'

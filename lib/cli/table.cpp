@@ -65,8 +65,17 @@ Result<void> put(T* target, Result<Value>&& value) {
   return {};
 }
 
+std::vector<std::string> without_aliases(const Option& option, std::span<const std::string> values) {
+  std::vector<std::string> out(values.begin(), values.end());
+  for (std::string& value : out)
+    for (const auto& [alias, meant] : option.aliases)
+      if (value == alias) value = meant;
+  return out;
+}
+
 /// The last value for a target that holds one; all of them for a list.
-Result<void> convert(const Option& option, std::span<const std::string> values) {
+Result<void> convert(const Option& option, std::span<const std::string> given) {
+  const std::vector<std::string> values = without_aliases(option, given);
   for (const std::string& value : values) TFD_TRY(check_choice(option, value));
   const std::string& last = values.back();
   const auto integer = [&](auto limits) {

@@ -207,6 +207,13 @@ Result<void> apply_override(nlohmann::ordered_json& document, std::string_view o
   return fail(std::move(error));
 }
 
+void expand_optimizer(Json& document) {
+  if (!document.is_object()) return;
+  const auto optimizer = document.find("optimizer");
+  if (optimizer != document.end() && optimizer->is_string() && !optimizer->get_ref<const std::string&>().empty())
+    *optimizer = Json{{optimizer->get<std::string>(), Json::object()}};
+}
+
 void replace_end(Json& document, const std::vector<std::string>& overrides) {
   const auto sets = [&](std::string_view key) {
     return std::ranges::any_of(overrides, [&](const std::string& one) {

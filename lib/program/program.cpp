@@ -13,6 +13,7 @@
 #include "document.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/program/names.hpp"
 
 namespace tfd::program {
 namespace {
@@ -25,10 +26,7 @@ Result<std::string> read_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_directory(path, error))
-    return fail(Code::kInvalidArgument, "cannot read {}: is a directory{}", printable(path),
-                fs::exists(fs::path(path) / "program.json", error)
-                    ? fmt::format(", whose program is {}", printable((fs::path(path) / "program.json").string()))
-                    : "");
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory", printable(path));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno(errno, fmt::format("cannot read {}", printable(path)));
   std::string text;
@@ -287,8 +285,11 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   const std::string where = printable(path);
   TFD_TRY(check_is_no_model(document, where));
   const Document json = TFD_TRY(parse_document(document), where);
-  for (const std::string& change : options.overrides)
+  expand_optimizer(*json);
+  for (const std::string& change : options.overrides) {
     TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));
+    expand_optimizer(*json);
+  }
   replace_end(*json, options.overrides);
   if (options.ignore_shardings) drop_shardings(*json);
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options, where));
@@ -297,8 +298,12 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   return program;
 }
 
-Result<Program> load_program(const std::string& path, const ProgramOptions& options) {
+Result<Program> load_program(const std::string& asked, const ProgramOptions& options) {
   namespace fs = std::filesystem;
+  const std::string path = program_file(asked);
+  std::error_code none;
+  if (fs::is_directory(path, none))
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory, without program.json", printable(path));
   const std::string text = TFD_TRY(read_file(path));
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);

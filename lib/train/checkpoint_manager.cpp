@@ -11,6 +11,9 @@
 
 #include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/shell.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::train {
 namespace {
@@ -50,6 +53,27 @@ Result<void> check_finite(const variable::Checkpoint& checkpoint, const std::vec
     if (std::ranges::find(finite, name) != finite.end() && !variable::is_finite(value))
       return fail(Code::kInternal, "variable '{}' is not finite after step {}: it was not saved", name,
                   checkpoint.step);
+  return {};
+}
+
+/// kInvalidArgument: the checkpoint has what another optimizer than the program's keeps. Says what takes the values
+/// alone.
+Result<void> check_optimizer(const program::Program& program, const variable::Checkpoint& found,
+                             const std::string& directory) {
+  if (!program.rules) return {};
+  for (const auto& [name, value] : found.state) {
+    const std::size_t mark = name.find(variable::kSlotMark);
+    if (mark == std::string::npos) continue;
+    const std::string path = name.substr(mark + variable::kSlotMark.size());
+    const std::size_t slash = path.find('/');
+    const std::string owner = path.substr(0, slash);
+    if (slash == std::string::npos || owner == program.rules->state_name()) continue;
+    return fail(Code::kInvalidArgument,
+                "{}: '{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values "
+                "alone: --checkpoint {} --set train.checkpoint.dir=NEW",
+                printable(found.path), printable(name.substr(0, mark)), printable(owner), program.rules->state_name(),
+                shell_word(directory));
+  }
   return {};
 }
 
@@ -95,6 +119,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
   if (!found) return found;
   if (const auto fits = check_state(program, *found); !fits)
     return fail(fits.error().code, "{}; --start-over moves it aside", fits.error().message);
+  TFD_TRY(check_optimizer(program, *found, directory));
   if (!options_.checkpoint.empty() && options_.say)
     options_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   step_ = path_step_ = found->step;

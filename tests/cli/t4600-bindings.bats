@@ -194,7 +194,7 @@ JSON
   train=(timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.checkpoint.dir=ck)
   run -0 --separate-stderr "${train[@]}" --set 'optimizer={"adam": {}}' --set train.steps=5
   run -65 --separate-stderr "${train[@]}" --set 'optimizer={"sgd": {"momentum": 0.9}}' --set train.steps=10
-  [[ $stderr == *"'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone"* ]]
+  [[ $stderr == *"'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone: --checkpoint ck --set train.checkpoint.dir=NEW"* ]]
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=10 \
     --set 'optimizer={"sgd": {"momentum": 0.9}}' --set weights=ck/step-00000005.safetensors
 }

@@ -37,6 +37,7 @@ train() {
   run -0 --separate-stderr tfd-checkpoint list ck
   [ -z "$stderr" ]
   [[ ${lines[0]} == "STEP  SIZE "*FILE ]]
+  [ "$(tfd-checkpoint ls ck)" = "$output" ]
   [[ ${lines[1]} == 20\ *" 1         ck/step-00000020.safetensors" ]]
   [[ ${lines[2]} == 30\ *"ck/step-00000030.safetensors" ]]
   [ "${#lines[@]}" -eq 3 ]

@@ -78,7 +78,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--topology",
        .placeholder = "XxYxZxC",
        .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
-               "name of a system that isn't here, such as v4:2x2x4",
+               "name of a system that isn't here, such as v4:2x2x4 or v6e-8",
        .target = &a.tpu.topology,
        .shown_default = "what the plug-in says of its devices"},
       {.names = "--num-replicas",

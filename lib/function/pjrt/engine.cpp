@@ -14,6 +14,7 @@
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/partition.hpp"
@@ -241,11 +242,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, options, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
-    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} is for {}, not for {}: set TFD_PJRT_PLUGIN to {}path",
-                options.plugin, client->platform(), options.device_kind,
-                options.device_kind == "gpu"   ? "cuda12, cuda13 or a "
-                : options.device_kind == "tpu" ? "tpu or a "
-                                               : "another ");
+    return fail(wrong_kind(options.plugin, client->platform(), options.device_kind));
   bool shows_values = false;
   if (client->platform() == "cpu") {
     auto handlers = lapack_handlers();

@@ -77,6 +77,12 @@ TEST_CASE("bad program: --set") {
        "'datasets.test[1].batch.size'?"},
       {"batchsize=8",
        "p.json: batchsize: unknown key, did you mean 'datasets.train[2].batch.size' or 'datasets.test[1].batch.size'?"},
+      {"train.early_stopping={}", "p.json: train.early_stopping: unknown key, did you mean 'train.stop'?"},
+      {"early_stopping={}", "p.json: early_stopping: unknown key, did you mean 'train.stop'?"},
+      {R"(train.stop={"monitor": "loss"})",
+       "p.json: train.stop.monitor: unknown key, did you mean 'train.stop.metric'?"},
+      {"train.validation=x", "p.json: train.validation: unknown key, did you mean 'train.evaluate'?"},
+      {"optimizer=adm", "p.json: optimizer.adm: no such optimizer, did you mean 'adam'?"},
       {"train.seed=3", "p.json: train.seed: unknown key, did you mean 'seed'?"},
       {"train.momentum=3", "p.json: train.momentum: unknown key"},
   };

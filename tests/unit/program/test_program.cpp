@@ -223,6 +223,11 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory.ends_with("/x=y"));
   CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory.ends_with("/2000"));
   CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).rules->learning_rate_at(0) == 0.5);
+  // A bare name is the optimizer with its defaults, also for the overrides that follow.
+  CHECK(good({"optimizer=sgd"}).rules->learning_rate_at(0) ==
+        good({R"(optimizer={"sgd": {}})"}).rules->learning_rate_at(0));
+  CHECK(good({"optimizer=\"sgd\"", "optimizer.sgd.learning_rate=0.5"}).rules->learning_rate_at(0) == 0.5);
+  CHECK(good({"optimizer=sgd"}).document().find(R"("optimizer":{"sgd":{}})") != std::string::npos);
   // The one of steps and epochs that is set replaces the other; both are a mistake.
   const Program epochs = good({"datasets.train[1].repeat.count=3", "train.epochs=2"});
   CHECK((epochs.train->epochs == 2 && !epochs.train->steps));
