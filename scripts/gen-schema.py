@@ -408,7 +408,7 @@ TRAIN = record(
             {
                 "by": enum("auto servers coordinator"),
                 "dir": TEXT,
-                "every": any_of(POSITIVE_INTEGER, ref("duration")),
+                "every": any_of(POSITIVE_INTEGER, ref("duration"), {"const": "never"}),
                 "keep": {"type": "integer", "minimum": 0, "maximum": 1_000_000},
                 "keep_best": record(BEST, "metric"),
                 "on": enum("chief hosts"),

@@ -48,6 +48,8 @@ Result<CheckpointsBy> parse_writers(const Node& node) {
   return node.fail("must be \"auto\", \"servers\" or \"coordinator\"");
 }
 
+constexpr Duration kSavedEvery = std::chrono::minutes(5);  // where the program doesn't say how often
+
 Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
   TFD_TRY(node.expect_object({"by", "dir", "every", "keep", "keep_best", "on", "resume"}));
   CheckpointDef checkpoint;
@@ -55,13 +57,15 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
   const auto path =
       (std::filesystem::path(directory) / stated / "").lexically_normal();  // however many slashes it ends with
   checkpoint.directory = path == path.root_path() ? path.string() : path.parent_path().string();
+  checkpoint.every_time = kSavedEvery;
   if (const auto every = node.find("every")) {
+    checkpoint.every_time.reset();
     if (every->is_number())
       checkpoint.every_steps = TFD_TRY(every->integer(1));
-    else if (every->is_text())
+    else if (!every->is_text())
+      return every->fail_type("a number of steps, a duration like \"10m\", or \"never\"");
+    else if (TFD_TRY(every->text()) != "never")
       checkpoint.every_time = TFD_TRY(parse_time(*every));
-    else
-      return every->fail_type("a number of steps or a duration like \"10m\"");
   }
   if (const auto keep = node.find("keep")) {
     const auto count = TFD_TRY(keep->integer(0));

@@ -13,12 +13,15 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::train {
 namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
+constexpr std::string_view kNothingWillBeSaved =
+    "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained";
 
 Error no_memory(std::string_view what) { return {Code::kResourceExhausted, std::string(what), {}}; }
 
@@ -110,6 +113,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
         "{}: has checkpoints of an earlier run, but train.checkpoint.resume is false: --start-over moves them aside",
         directory);
   }
+  TFD_TRY(check_missing());
   std::vector<std::string> skipped;
   auto found = TFD_TRY(variable::load_latest_checkpoint(index_, directory, &skipped));
   for (const std::string& one : skipped) options_.log.warning("skipped a checkpoint: {}", one);
@@ -117,6 +121,8 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
     options_.log.warning("{} belongs to another run; not resuming from it (--checkpoint starts from it)",
                          index_.others.back());
   if (!found) return found;
+  if (!index_.missing.empty() && variable::step_of_checkpoint(index_.missing.back()).value_or(0) > found->step)
+    options_.log.warning("{} is gone: using {} instead", index_.missing.back(), found->path);
   if (const auto fits = check_state(program, *found); !fits)
     return fail(fits.error().code, "{}; --start-over moves it aside", fits.error().message);
   TFD_TRY(check_optimizer(program, *found, directory));
@@ -130,6 +136,20 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
   return found;
 }
 
+// A training that goes on after a loss has its state elsewhere, and so may a group whose hosts save their own.
+Result<void> CheckpointManager::check_missing() const {
+  const auto& to = *train_.checkpoint;
+  const bool is_elsewhere = options_.takes_over || to.on == program::CheckpointsOn::kHosts;
+  if (index_.missing.empty() || !index_.checkpoints.empty() || is_elsewhere) return {};
+  std::string names;
+  for (const std::string& one : index_.missing)
+    names += (names.empty() ? "" : ", ") + printable(std::filesystem::path(one).filename().string());
+  return fail(Code::kDataLoss,
+              "{}: all checkpoints that its {} names are gone ({}): put them back, or train from the beginning with "
+              "--start-over",
+              to.directory, variable::kCheckpointIndexName, names);
+}
+
 // Takes variables only, like a file of weights: optimizer state belongs to the training that wrote it.
 Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(const program::Program& program) {
   if (options_.checkpoint.empty()) return std::nullopt;
@@ -140,6 +160,33 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(cons
   initial.replicas = 0;
   initial.writer = {};
   return initial;
+}
+
+Result<void> CheckpointManager::hold(Claim claim) {
+  if (!are_saved() || lock_) return {};
+  const std::string& directory = train_.checkpoint->directory;
+  std::error_code error;  // a path that isn't a directory has no lock; probe() reports it
+  if (!std::filesystem::is_directory(directory, error)) return {};
+  DirectoryLockOptions with;
+  with.say = options_.say;
+  with.is_stopping = [interrupts = options_.interrupts] { return interrupts && interrupts->stopping(); };
+  const bool takes = options_.takes_over || options_.take_directory;
+  lock_ = TFD_TRY(DirectoryLock::acquire(directory, takes ? Claim::kTake : claim, std::move(with)));
+  return {};
+}
+
+void CheckpointManager::say_plan() const {
+  if (!options_.say || !writes_ || options_.takes_over || options_.began) return;
+  if (!train_.checkpoint) return options_.say(std::string(kNothingWillBeSaved));
+  const program::CheckpointDef& to = *train_.checkpoint;
+  std::string every;
+  if (to.every_steps == 1)
+    every = "every step, and ";
+  else if (to.every_steps > 1)
+    every = fmt::format("every {} steps, and ", to.every_steps);
+  else if (to.every_time)
+    every = fmt::format("every {}, and ", format_duration(*to.every_time));
+  options_.say(fmt::format("saving to {} {}at the end", to.directory, every));
 }
 
 void CheckpointManager::say_beginning(const std::optional<variable::Checkpoint>& resumed,

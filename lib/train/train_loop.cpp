@@ -53,6 +53,7 @@ class TrainLoop final : public StepControl {
   Deadline time_limit() const;
 
   Result<void> find_beginning();
+  Result<void> hold_directory(const StartResult& begun);
   TrainSummary summarise(std::string reason) const;
   Result<std::string> train();
   Result<void> begin();
@@ -177,12 +178,26 @@ Result<TrainSummary> TrainLoop::run() {
 
 Result<void> TrainLoop::find_beginning() {
   if (!role_.saves()) return {};
+  if (const auto held = checkpoints_.hold(role_.asks_servers ? Claim::kAtOnce : Claim::kWatchHosts);
+      !held && !role_.asks_servers)
+    return held;
   restored_ = TFD_TRY(checkpoints_.find(program_));
   if (restored_)
     first_step_ = step_ = restored_->step;
   else
     initial_ = TFD_TRY(checkpoints_.find_initial(program_));
-  return nothing_left() ? Result<void>() : checkpoints_.probe();
+  if (nothing_left()) {
+    checkpoints_.release();
+    return {};
+  }
+  TFD_TRY(checkpoints_.probe());
+  checkpoints_.say_plan();
+  return role_.asks_servers ? Result<void>() : checkpoints_.hold(Claim::kWatchHosts);
+}
+
+/// Claims the directory once the parameter servers have said whose their training is: `begun` is what they know.
+Result<void> TrainLoop::hold_directory(const StartResult& begun) {
+  return checkpoints_.hold(begun.adopted ? Claim::kTake : begun.joined ? Claim::kWatchAll : Claim::kWatchHosts);
 }
 
 TrainSummary TrainLoop::summarise(std::string reason) const {
@@ -234,7 +249,10 @@ Result<void> TrainLoop::begin() {
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (options_.began && !goes_on && !restored_)
     report_.say("nothing was saved: the training starts from the beginning");
-  if (!nothing_left()) TFD_TRY(checkpoints_.begin(driver_.writer()));
+  if (!nothing_left()) {
+    TFD_TRY(hold_directory(begun));
+    TFD_TRY(checkpoints_.begin(driver_.writer()));
+  }
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
   TFD_TRY(say_start(begun.joined));
   const auto batches = describe_batches(program_, begun.replicas, begun.of_each_worker);

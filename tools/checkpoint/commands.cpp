@@ -89,7 +89,7 @@ Result<ExitCode> list(const Asked& a, cli::Io& io) {
       if (!run.empty()) line.add("run", run);
       TFD_TRY(io.out.write(std::move(line).text()));
     }
-  if (!a.json) TFD_TRY(io.out.write(align(rows)));
+  if (!a.json && rows.size() > 1) TFD_TRY(io.out.write(align(rows)));
   return are_whole ? ExitCode::kDone : ExitCode::kBadInput;
 }
 

@@ -36,7 +36,7 @@ class CoordinatorDriver final : public train::StepDriver {
         on_lost_(on_lost),
         steps_(train_, notifier_) {}
 
-  train::TrainRole role() const override { return {}; }
+  train::TrainRole role() const override { return {.asks_servers = true}; }
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;

@@ -90,7 +90,8 @@ train::TrainRole PsDriver::role() const {
           .chief = strategy_.should_checkpoint() ? "" : strategy_.chief_name(),
           .evaluates = strategy_.is_chief() && (!has_evaluator || train_.stop),
           .keeps_best = !has_evaluator,
-          .has_others = !strategy_.is_local()};
+          .has_others = !strategy_.is_local(),
+          .asks_servers = !strategy_.is_local()};
 }
 
 Result<train::StartResult> PsDriver::begin(const train::TrainStart& from) {

@@ -450,7 +450,7 @@ TEST_CASE("bad program: train") {
       {{"train.checkpoint.dir=null"}, "train.checkpoint: needs 'dir'"},
       {{"train.checkpoint.every=0"}, "train.checkpoint.every: must be positive, not 0"},
       {{"train.checkpoint.every=true"},
-       "train.checkpoint.every: must be a number of steps or a duration like \"10m\", not a bool"},
+       "train.checkpoint.every: must be a number of steps, a duration like \"10m\", or \"never\", not a bool"},
       {{"train.checkpoint.resume=yes"}, "train.checkpoint.resume: must be \"auto\" or false"},
       {{"train.checkpoint.on=all"}, "train.checkpoint.on: must be \"chief\" or \"hosts\""},
       {{"train.checkpoint.keep=-1"}, "train.checkpoint.keep: must be at least 0, not -1"},

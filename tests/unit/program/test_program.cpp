@@ -125,6 +125,15 @@ TEST_CASE("program: train, checkpoint and evaluate") {
   CHECK_FALSE(timed.train->steps);
   CHECK(timed.train->max_time == std::chrono::hours(1));
 
+  const auto every = [](const std::string& value) {
+    return good({"train.checkpoint.every=" + value}).train->checkpoint.value();
+  };
+  CHECK(every("null").every_time == std::chrono::minutes(5));  // the default
+  CHECK(every("null").every_steps == 0);
+  CHECK_FALSE(every("7").every_time);
+  CHECK_FALSE(every("never").every_time);
+  CHECK(every("never").every_steps == 0);
+
   CHECK_FALSE(good({"train=null"}).train);
   CHECK_FALSE(good({"train.checkpoint=null"}).train->checkpoint);
 }

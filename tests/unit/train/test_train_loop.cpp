@@ -374,7 +374,8 @@ TEST_CASE("train loop: interrupted it saves where it is and evaluates no more; t
   const auto summary = again.run_well();
   CHECK(summary.reason == "done");
   CHECK(summary.first_step == 10);
-  CHECK(again.said == Strings{"resuming from " + directory.path() + "/step-00000010.safetensors"});
+  CHECK(again.said == Strings{"saving to " + directory.path() + " every 5m, and at the end",
+                              "resuming from " + directory.path() + "/step-00000010.safetensors"});
   CHECK(again.driver.w == 40);
   CHECK(again.steps_of("eval") == Steps{10, 20, 30, 40});  // that which was due is made up for
   CHECK(again.events.front()["resumed_from"] == directory.path() + "/step-00000010.safetensors");
@@ -561,6 +562,7 @@ TEST_CASE("train loop: a second checkpoint waits for the first, which is said, a
   Run run(R"("steps": 20, )" + saving(directory, R"(, "every": 10)"));
   run.at(1, [&] { disk.hold(); });
   run.options.say = [&](const std::string& line) {
+    if (line.starts_with("saving to ")) return;
     run.said.push_back(line);
     CHECK(run.driver.calls.back() == "advance 20");  // the next state isn't taken yet
     disk.let_go();
@@ -569,6 +571,42 @@ TEST_CASE("train loop: a second checkpoint waits for the first, which is said, a
   CHECK(run.said == Strings{"waiting until the checkpoint of step 10 is on disk"});
   CHECK(run.steps_of("checkpoint") == Steps{10, 20});
   CHECK(run.last()["event"] == "end");
+}
+
+TEST_CASE("train loop: a second training in the directory is refused before it begins, unless it takes the directory") {
+  const Directory directory;
+  const std::string train = R"("steps": 20, )" + saving(directory, R"(, "every": 10)");
+  Run first(train);
+  first.at(5, [&] {
+    Run second(train);
+    const auto refused = run_train_loop(second.program, second.driver, second.options);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Code::kPermissionDenied);
+    CHECK(second.driver.calls.empty());
+    CHECK(second.events.empty());
+  });
+  CHECK(first.run_well().reason == "done");
+  Run evicted(R"("steps": 40, )" + saving(directory, R"(, "every": 10)"));
+  evicted.at(25, [&] {
+    Run third(R"("steps": 30, )" + saving(directory));
+    third.options.take_directory = true;
+    CHECK(third.run_well().reason == "done");
+  });
+  const auto ended = run_train_loop(evicted.program, evicted.driver, evicted.options);
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().code == Code::kAborted);
+}
+
+TEST_CASE("train loop: one that begins again, or takes the place of a lost chief, isn't refused") {
+  const Directory directory;
+  const std::string train = R"("steps": 20, )" + saving(directory, R"(, "every": 10)");
+  Run first(train);
+  first.at(5, [&] {
+    Run next(train);
+    next.options.takes_over = true;
+    CHECK(next.run_well().reason == "done");
+  });
+  CHECK(run_train_loop(first.program, first.driver, first.options).error().code == Code::kAborted);
 }
 
 TEST_CASE("train loop: a checkpoint that fails while steps go on is said, and the next one is written") {

@@ -35,6 +35,9 @@ struct TrainRole {
   /// True if this is one of several processes that make each step together: a lost one ends all, and the same command
   /// starts all again.
   bool ends_with_others = false;
+  /// True if parameter servers say whether an earlier process still trains: begin() finds out, and may go on for one
+  /// that is frozen or cut off, although it still holds the directory of checkpoints.
+  bool asks_servers = false;
 
   bool saves() const { return chief.empty(); }
 };
