@@ -34,8 +34,8 @@ teardown() { run_teardown; }
   exec 9<>silent
   run -0 --separate-stderr timeout 60 tfd-run program.json <&9
   jq -es 'any(.[]; .event == "start" and .task == "local" and .replicas == 1)' <<<"$output"
-  TF_CONFIG=$SPEC run -65 --separate-stderr timeout 60 tfd-run program.json <&9
-  [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
+  TF_CONFIG=$SPEC run -0 --separate-stderr timeout 60 tfd-run program.json <&9
+  jq -es 'any(.[]; .event == "start" and .task == "worker:0")' <<<"$output"
   exec 9>&-
   run -0 --separate-stderr bash -c 'printf "one\ntwo\n" | { timeout 60 tfd-run -q program.json >/dev/null && cat; }'
   [ "$output" = $'one\ntwo' ]
@@ -435,7 +435,9 @@ PY
   echo '{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' >no-ps.json
   run -65 --separate-stderr tfd-run program.json --cluster no-ps.json </dev/null
   [[ $stderr == *'the cluster spec needs to have `ps` jobs'* ]]
-  run -65 --separate-stderr tfd-launch -n 2 -- tfd-run program.json </dev/null
+  run -0 --separate-stderr tfd-launch -n 2 --no-prefix -- tfd-run program.json </dev/null
+  [[ $stderr == *'--strategy multi-worker-mirrored, since the cluster has 2 workers and no ps'* ]]
+  run -65 --separate-stderr tfd-run program.json --task worker:0 --cluster - <<<'{"cluster": {"worker": ["h:1", "h:2"]}}'
   [[ $stderr == *'needs to have `ps` jobs; workers alone train together with --strategy multi-worker-mirrored'* ]]
   run -0 --separate-stderr tfd-launch -n 2 --no-prefix -- tfd-run program.json --strategy mirrored </dev/null
   [ "$(grep -c "each of 2 tasks trains by itself: --strategy multi-worker-mirrored makes one training of them" <<<"$stderr")" = 1 ]

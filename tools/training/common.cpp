@@ -17,6 +17,7 @@
 #include "tfd/base/rate.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/slices.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
@@ -87,13 +88,15 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
           {"--rdzv-endpoint", meeting}};
 }
 
-bool warn_of_unread_spec(std::string_view tool, cli::Io& io) {
+bool warn_of_unread_spec(std::string_view tool, bool uses_none, cli::Io& io) {
   const std::string waiting = peek(io.in_fd);
   if (waiting.find_first_not_of(" \t\n") == std::string::npos || waiting.find("\"cluster\"") == std::string::npos)
     return false;
   say(io, tool,
-      "a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: tfd-coordinate; "
-      "to be one task of it: --cluster - --task JOB:INDEX");
+      uses_none
+          ? "a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: "
+            "tfd-coordinate; to be one task of it: --cluster - --task JOB:INDEX"
+          : "a cluster's spec waits in stdin, unread: the cluster is TF_CONFIG's; --cluster - takes the one of stdin");
   return true;
 }
 
@@ -109,6 +112,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .placeholder = "JOB=N,…",
        .help = "The jobs of the tasks that Slurm or MPI started, such as ps=2,worker=3",
        .target = &common.jobs},
+      hostfile_option(common.hostfile),
       {.names = "--task",
        .placeholder = "JOB:INDEX",
        .help = "Which task this is, if the spec doesn't say",
@@ -180,12 +184,20 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
 }
 
 Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
-                                            bool required) {
+                                            Search search) {
   std::optional<cluster::TaskId> task;
   if (!common.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(common.task), "--task"));
-  const resolve::SpecSource source{
-      .cluster = common.cluster, .jobs = common.jobs, .task = std::move(task), .required = required};
-  return resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve"));
+  const resolve::SpecSource source{.cluster = common.cluster,
+                                   .jobs = common.jobs,
+                                   .hostfile = common.hostfile,
+                                   .task = std::move(task),
+                                   .required = search.required,
+                                   .prefers_environment = search.prefers_environment,
+                                   .options = {"--cluster", "--jobs", "--task", "--hostfile"}};
+  auto config =
+      TFD_TRY(resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve")));
+  TFD_TRY(cluster::check_slices(config));
+  return config;
 }
 
 std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,

@@ -108,6 +108,9 @@ struct Option {
                               // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
   std::vector<std::string> words = {};  // what completions offer beside files: not all values that it takes
   std::string section = {};             // --help lists those of one section together, under "Options of SECTION"
+  bool allows_empty = false;  // a string's: "" means something; else it is refused, as that of a variable that is unset
+  std::vector<std::pair<std::string, std::string>> meant = {};  // what others call one of `choices`, in lower case, and
+                                                                // what it is here: {"ddp", "mirrored"}
   std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integers: the range that is accepted
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
