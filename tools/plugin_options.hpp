@@ -21,13 +21,6 @@
 
 namespace tfd {
 
-/// Turns off XLA's messages on stderr, unless the environment sets their level. Children get the environment that the
-/// tool was started with (Io::env), without this.
-inline void keep_plugins_quiet() { ::setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); }
-
-/// Has XLA so many threads on CPUs, in engines that are made from now on; first before there are other threads.
-inline void use_xla_threads(int count) { ::setenv("PJRT_NPROC", std::to_string(count).c_str(), 1); }
-
 /// The newest instruction set that engines of this process compile for on CPUs, if a group has agreed on one.
 inline std::string& agreed_isa() {
   static std::string isa;
@@ -62,7 +55,7 @@ inline void keep_plugins_quiet() {
   keep_tpu_plugin_from_waiting();
 }
 
-/// Has XLA so many threads on CPUs, in engines that are made from now on; first before there are other threads.
+/// Sets the number of XLA's threads on CPUs, for engines that are made from now on. Called before other threads run.
 inline void use_xla_threads(int count) { ::setenv("PJRT_NPROC", std::to_string(count).c_str(), 1); }
 
 using OnCompile = std::function<std::shared_ptr<void>(const std::string& module)>;

@@ -246,7 +246,7 @@ void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::tim
   const bool has_ended_well = report.standings.done > launcher.standings.done;
   launcher.standings = report.standings;
   const bool is_done = has_ended_well && options_.bounds.is_elastic && phase_ == Phase::kRunning;
-  // Who runs after the last step is frozen, or cut off, and won't say so.
+  // A member that still runs after the last step is frozen or cut off, and cannot say so.
   if (is_done && report.standings.is_over && !done_at_) done_at_ = now + options_.grace;
   if (standings().members > 0)
     finish_at_.reset();

@@ -116,7 +116,7 @@ namespace {
 
 bool is_in_number(char c) { return (c >= '0' && c <= '9') || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'; }
 
-/// Behind the string that begins at `at`.
+/// Position after the string that begins at `at`.
 std::size_t skip_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size() && text[at] != '"'; ++at)
     if (text[at] == '\\') ++at;

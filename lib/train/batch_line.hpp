@@ -10,8 +10,9 @@
 
 namespace tfd::train {
 
-/// "2 replicas share batches of 50: 25 each", or what they take otherwise. `of_each_worker`: so many replicas are those
-/// of one of several workers. nullopt: there is one replica, or the size of the batches is not known.
+/// "2 replicas share batches of 50: 25 each", or what they take otherwise. `of_each_worker`: the
+/// replicas are those of one of several workers. nullopt: there is one replica, or the size of the batches is not
+/// known.
 std::optional<std::string> describe_batches(const program::Program& program, int replicas, bool of_each_worker);
 
 }  // namespace tfd::train

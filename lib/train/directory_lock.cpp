@@ -51,7 +51,7 @@ Locked lock_file(int fd, bool is_writable) {
   return errno == EWOULDBLOCK ? Locked::kElsewhere : Locked::kUnknown;
 }
 
-/// Who holds a directory, as its lock file says.
+/// The holder of a directory, as its lock file names it.
 struct Holder {
   std::string host;
   std::string kernel;

@@ -20,7 +20,7 @@ std::int64_t count_lines(std::string_view text) {
   return lines;
 }
 
-// Behind the quote that closes what began before `at`; npos where there is none.
+// Position after the quote that closes what began before `at`; npos if there is none.
 std::size_t find_close(std::string_view text, std::size_t at) {
   while (true) {
     at = text.find('"', at);

@@ -211,8 +211,8 @@ void Convener::look_for_second_group(const std::string& name) {
                      });
 }
 
-/// Of two groups of one generation that of the later first member ends. A newer generation needs no answer: who is of
-/// an older one finds it by itself, and joins.
+/// Error that ends this group, if it is the one of two groups of the same generation whose first member has the higher
+/// number. A newer generation needs no answer: a member of an older one finds it and joins.
 std::optional<Error> Convener::second_group(const Referral& other) const {
   const bool is_another = roster_.has_generation() && other.generation == roster_.generation().number &&
                           !other.to.empty() && !roster_.is_member(other.to);

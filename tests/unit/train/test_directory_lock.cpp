@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds a directory of checkpoints: processes of this kernel, of others, and ones that are gone.
+// The holder of a directory of checkpoints: processes of this kernel, of others, and ones that are gone.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ using strategy::test::Directory;
 
 constexpr Duration kNever = std::chrono::hours(1);
 
-/// As of a process whose kernel has this name. A short beat, and a watch that is much longer.
+/// Options of a process whose kernel has this name. A short beat, and a watch that is much longer.
 DirectoryLockOptions on(const std::string& kernel, Duration beat = std::chrono::milliseconds(5),
                         Duration watch = std::chrono::minutes(1)) {
   DirectoryLockOptions options;
