@@ -26,8 +26,15 @@ inline std::string& agreed_isa() {
   static std::string isa;
   return isa;
 }
-/// Sets it, for engines that are made from now on.
-inline void use_isa(const std::string& isa) { agreed_isa() = isa; }
+/// Sets it, for engines that are made from now on; first before the plug-in is loaded. XLA's own flag counts, too: the
+/// compile option by itself leaves newer instructions in what a program calls.
+inline void use_isa(const std::string& isa) {
+  agreed_isa() = isa;
+  const char* const stated = ::getenv("XLA_FLAGS");
+  const std::string before = stated != nullptr ? stated : "";
+  if (before.empty() || before.starts_with("--"))  // else it names a file
+    ::setenv("XLA_FLAGS", (before + (before.empty() ? "" : " ") + "--xla_cpu_max_isa=" + isa).c_str(), 1);
+}
 
 /// Keeps libtpu from asking the metadata server about this machine, for minutes where there is none, from taking the
 /// lock of its devices, and from complaining on stderr. Called before it is loaded where there is no TPU, or none is

@@ -198,7 +198,9 @@ Result<void> PsSession::attach() {
     const auto running = find_running();
     if (running && *running) {
       auto back = come_back();
-      if (back || back.error().code != Code::kPermissionDenied) return back;
+      const bool has_failed = back && !failure().empty();  // its chief ends, and the next one begins anew
+      if (has_failed) static_cast<void>(group_->leave());
+      if (!has_failed && (back || back.error().code != Code::kPermissionDenied)) return back;
     }
     if (!running && running.error().code != Code::kInvalidArgument) return fail(running.error());
     if (options_.train.interrupts->stopping())
