@@ -158,6 +158,11 @@ other: only in b.safetensors" ]
   run -0 --separate-stderr tfd-checkpoint diff a.safetensors c.safetensors
   [[ $stderr == *"a.safetensors: not compared, of a type that tfd does not have: q (F8_E4M3[2])" ]]
   run -65 --separate-stderr tfd-checkpoint diff --variable q a.safetensors c.safetensors
+  make f.safetensors '' 'q F32 [2] 1,2' 'b F32 [1] 5'
+  run -1 --separate-stderr tfd-checkpoint diff a.safetensors f.safetensors
+  [ "$output" = "q: F8_E4M3[2] and f32[2]" ]
+  run -1 --separate-stderr tfd-checkpoint diff f.safetensors a.safetensors
+  [ "$output" = "q: f32[2] and F8_E4M3[2]" ]
   run -0 --separate-stderr tfd-checkpoint convert a.safetensors -o d.safetensors
   [[ $stderr == *"a.safetensors: left out, of a type that tfd does not have: q (F8_E4M3[2])"* ]]
   run -0 tfd-checkpoint diff c.safetensors d.safetensors
