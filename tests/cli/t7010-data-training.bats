@@ -125,7 +125,7 @@ is_stopped_behind() { # LINES ARGS…
   [[ $stderr != *"set train.steps"* ]]
   epochs "[$csv, {\"take\": 3}, $batch]"
   [[ $stderr == *"dataset 'points' has no elements: 3 rows make no batch of 4 with drop_remainder" ]]
-  epochs "[{\"tensor_slices\": {\"fields\": {\"x\": [1.0], \"y\": [2.0]}}}, $batch]"
+  epochs "[{\"tensor_slices\": {\"fields\": {\"x\": [1.5], \"y\": [2.5]}}}, $batch]"
   [[ $stderr == *"dataset 'points' has no elements: 1 row makes no batch of 4 with drop_remainder" ]]
 }
 

@@ -15,7 +15,7 @@ kinds = {"F32": "f", "F64": "d", "I64": "q", "BOOL": "?", "F8_E4M3": "B"}
 header, body = ({"__metadata__": json.loads(sys.argv[2])} if sys.argv[2] else {}), b""
 for text in sys.argv[3:]:
     name, dtype, shape, values = text.split(" ")
-    numbers = [float(one) if dtype[0] == "F" else int(one) for one in values.split(",")]
+    numbers = [float(one) if kinds[dtype] in "fd" else int(one) for one in values.split(",")]
     part = struct.pack("<%d%s" % (len(numbers), kinds[dtype]), *numbers)
     header[name] = {"dtype": dtype, "shape": json.loads(shape), "data_offsets": [len(body), len(body) + len(part)]}
     body += part
@@ -159,14 +159,19 @@ other: only in b.safetensors" ]
   run -0 --separate-stderr tfd-checkpoint diff a.safetensors c.safetensors
   [[ $stderr == *"a.safetensors: not compared, of a type that tfd does not have: q (F8_E4M3[2])" ]]
   run -65 --separate-stderr tfd-checkpoint diff --variable q a.safetensors c.safetensors
+  make f.safetensors '' 'q F32 [2] 1,2' 'b F32 [1] 5'
+  run -1 --separate-stderr tfd-checkpoint diff a.safetensors f.safetensors
+  [ "$output" = "q: F8_E4M3[2] and f32[2]" ]
+  run -1 --separate-stderr tfd-checkpoint diff f.safetensors a.safetensors
+  [ "$output" = "q: f32[2] and F8_E4M3[2]" ]
   run -0 --separate-stderr tfd-checkpoint convert a.safetensors -o d.safetensors
   [[ $stderr == *"a.safetensors: left out, of a type that tfd does not have: q (F8_E4M3[2])"* ]]
   run -0 tfd-checkpoint diff c.safetensors d.safetensors
   run -65 --separate-stderr tfd-checkpoint convert --variable q a.safetensors -o e.safetensors
   printf '[{"safetensors": {"path": "a.safetensors", "fields": {"b": {}}}}]' >p.json
-  [ "$(tfd-data p.json | jq -c '[.elements[].b]')" = '[5.0]' ]
+  [ "$(tfd-data p.json | jq -c '.elements | map(.b | floor)')" = '[5]' ]
   printf '[{"safetensors": {"path": "a.safetensors"}}]' >p.json
-  [ "$(tfd-data p.json | jq -c '.elements')" = '[{"b":5.0}]' ]
+  [ "$(tfd-data p.json | jq -c '.elements | map(map_values(floor))')" = '[{"b":5}]' ]
   printf '[{"safetensors": {"path": "a.safetensors", "fields": {"q": {}}}}]' >p.json
   run -65 --separate-stderr tfd-data p.json
   [[ $stderr == *"$what"* ]]

@@ -178,6 +178,11 @@ Result<ExitCode> show(const Asked& a, cli::Io& io) {
 /// How a variable differs; empty: it doesn't.
 Result<std::string> difference_of(const std::string& name, const Source& a, const Source& b, double tolerance) {
   const auto in_a = a.reader.specs().find(name), in_b = b.reader.specs().find(name);
+  const auto other_a = a.reader.unsupported().find(name), other_b = b.reader.unsupported().find(name);
+  if (other_b != b.reader.unsupported().end())
+    return fmt::format("{} and {}", tensor::format_spec(in_a->second), other_b->second);
+  if (other_a != a.reader.unsupported().end())
+    return fmt::format("{} and {}", other_a->second, tensor::format_spec(in_b->second));
   if (in_b == b.reader.specs().end()) return fmt::format("only in {}", printable(a.path()));
   if (in_a == a.reader.specs().end()) return fmt::format("only in {}", printable(b.path()));
   if (in_a->second != in_b->second)
@@ -203,7 +208,8 @@ Result<ExitCode> diff(const Asked& a, cli::Io& io) {
   for (const std::string& name : names) {
     if (!first.reader.specs().contains(name)) TFD_TRY(names_in(second, {name}));
     for (const Source* source : {&first, &second})
-      if (source->reader.unsupported().contains(name)) return fail(source->reader.read(name).error());
+      if (!a.variables.empty() && source->reader.unsupported().contains(name))
+        return fail(source->reader.read(name).error());
     const std::string how = TFD_TRY(difference_of(name, first, second, a.tolerance));
     if (how.empty()) continue;
     are_same = false;

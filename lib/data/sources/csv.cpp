@@ -221,7 +221,7 @@ class CsvFormat final : public RowFormat {
                   place_of(piece.file, row->number), piece.csv->header_line);
     const auto parsed = piece.csv->row.parse_row(*row, piece.csv->columns, out);
     if (parsed) return true;
-    const bool may_be_header = row->number == 1 && !source_.header;
+    const bool may_be_header = row->number == 1 && row->is_closed && !source_.header;
     const bool is_long = row->lines > 1 && row->is_closed;
     return fail(parsed.error().code, "{}: {}{}{}", place_of(piece.file, row->number), parsed.error().message,
                 is_long ? fmt::format(" (the row's quotes go on to line {})", row->number + row->lines - 1) : "",

@@ -242,7 +242,7 @@ TEST_CASE("csv: a row of empty columns isn't blank where blanks are the delimite
 
 TEST_CASE("csv: columns are named by the header, in whatever order each file has them") {
   const TemporaryDirectory directory;
-  directory.write("a.csv", "x, \"y\",z\n1,2,3\n");
+  directory.write("a.csv", "x, y,\"z\"\n1,2,3\n");
   directory.write("b.csv", "z,y,x\n6,5,4\n");
   const auto values = [&](const std::string& columns) {
     return values_of(R"([{"csv": {"path": "*.csv", "header": true, "fields": {"f": {"columns": )" + columns + "}}}}]",
@@ -465,8 +465,9 @@ TEST_CASE("csv: names what is wrong with its options") {
         "[0].csv.fields.x.columns: there are no columns [3, 3]");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": -1}}})") ==
         "[0].csv.fields.x.columns: there are no columns [-1, 0]");
-  CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": "a"}}})")
-            .starts_with("[0].csv.fields.x.columns: must be a column number"));
+  for (const char* columns : {"true", "\"\"", "[]", "[0, \"a\"]", "[1, 2, 3]", "{}"})
+    CHECK(csv(fmt::format(R"({{"path": "x", "fields": {{"x": {{"columns": {}}}}}}})", columns))
+              .starts_with("[0].csv.fields.x.columns: must be a column number, [FIRST, END]"));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 9223372036854775807}}})")
             .starts_with("[0].csv.fields.x.columns: "));
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [0, 4], "shape": [2, 3]}}})") ==
