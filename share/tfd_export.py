@@ -1945,6 +1945,10 @@ def _torch_tensors(module):
     return {name: tensor for name, tensor in [*parameters, *module.named_buffers()] if name in saved}
 
 
+class _FailsInTorch(ValueError):
+    """A step that torch itself can't make."""
+
+
 class _Torch(_Jax):
     """A torch module as functions of (trained parameters, other tensors, batch)."""
 
@@ -2003,7 +2007,10 @@ class _Torch(_Jax):
 
     def without_unused(self, batch, values):
         """The same, where parameters that have no gradient in torch aren't trained, as torch's optimizers pass over them."""
-        steps, _ = self.steps(batch, values)
+        try:
+            steps, _ = self.steps(batch, values)
+        except _FailsInTorch:  # the export may know why; else its check fails so, too
+            return self
         for name in self.names:
             if _changes(self.variables[name].value, steps[0].values[name]):
                 raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
@@ -2055,7 +2062,7 @@ class _Torch(_Jax):
                 return value
             except Exception as problem:
                 problems.append(problem)
-        raise ValueError(f"torch: the step fails in torch itself: {_first_line(problems[0])}{_UNCHECKED}") from problems[0]
+        raise _FailsInTorch(f"torch: the step fails in torch itself: {_first_line(problems[0])}{_UNCHECKED}") from problems[0]
 
     def training(self, batch, name, dataset):
         def plain(params, state, batch):
@@ -2543,6 +2550,18 @@ def _is_keras(model):
     return hasattr(model, "stateless_call")
 
 
+def _check_model(path):
+    """Refuses what is neither a .keras file nor FILE.py:NAME, before a framework is loaded."""
+    if path.rpartition(":")[0].endswith(".py"):
+        return
+    if path.endswith((".pt", ".pth", ".bin", ".safetensors")):
+        raise _Refused(f"{path} has weights, not the module: name that as FILE.py:NAME, and its weights by --state-dict", 64)
+    if not path.endswith((".keras", ".h5")):
+        raise _Refused(f"{path} is neither a .keras file nor FILE.py:NAME", 64)
+    if not pathlib.Path(path).is_file():
+        raise _Refused(f"there is no file {path}")
+
+
 def _load_model(path):
     """The model of a .keras file, or the one of FILE.py:NAME."""
     file, _, name = path.rpartition(":")
@@ -2556,12 +2575,6 @@ def _load_model(path):
         if not _is_keras(model) and not hasattr(model, "state_dict"):
             raise _Refused(f"{path} is a {type(model).__name__}, neither a Keras model nor a torch module")
         return model
-    if path.endswith((".pt", ".pth", ".bin", ".safetensors")):
-        raise _Refused(f"{path} has weights, not the module: name that as FILE.py:NAME, and its weights by --state-dict", 64)
-    if not path.endswith((".keras", ".h5")):
-        raise _Refused(f"{path} is neither a .keras file nor FILE.py:NAME", 64)
-    if not pathlib.Path(path).is_file():
-        raise _Refused(f"there is no file {path}")
     import warnings
 
     import keras as k
@@ -2739,10 +2752,8 @@ def _check_options(asked):
             raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
 
 
-def _export_as_asked(model, asked):
-    """Exports the model -> the program."""
-    arrays = _read_arrays(asked.data, asked.label)
-    test = _read_arrays(asked.test, asked.label) if asked.test else None
+def _export_as_asked(model, asked, arrays, test):
+    """Exports the model, for these data to train and to evaluate with -> the program."""
     inputs = [one.name for one in getattr(model, "inputs", None) or []] if _is_keras(model) else []
     if len(inputs) > 1 and set(inputs) <= set(arrays):
         arrays, test = ({f"x/{name}" if name in inputs else name: one for name, one in of.items()} if of else None for of in (arrays, test))
@@ -2795,6 +2806,8 @@ def main(arguments=None):
     try:
         asked = _parser().parse_args(arguments)
         _check_options(asked)
+        _check_model(asked.model)
+        arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is there
         model = _load_model(asked.model)
@@ -2806,7 +2819,7 @@ def main(arguments=None):
             _save_with(model, asked)
             print(asked.to)
             return 0
-        program = _export_as_asked(model, asked)
+        program = _export_as_asked(model, asked, arrays, test)
         print(program.directory / "program.json")
         _say_next(program)
         return 0

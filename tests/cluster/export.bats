@@ -319,6 +319,9 @@ PY
   mkdir -p broken/keras && echo 'raise SystemExit("Keras was loaded")' >broken/keras/__init__.py
   PYTHONPATH=broken:$PYTHONPATH run -64 --separate-stderr "$PYTHON" -m tfd_export model.keras
   [ "$stderr" = "tfd_export: --data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy" ]
+  touch model.keras
+  PYTHONPATH=broken:$PYTHONPATH run -65 --separate-stderr "$PYTHON" -m tfd_export model.keras --data none.npz
+  [ "$stderr" = "tfd_export: none.npz: no such file or directory" ]
 }
 
 @test "export: a step of TensorFlow and one of the exported module are compared, with JAX and without" {
