@@ -740,6 +740,7 @@ def _check_step(framework, module, batch, values):
         if not found:
             return _unchecked(f"this machine runs none of {', '.join(platforms)}")
         theirs, random = framework.steps(batch, values)
+        framework.refuse_changes()
         run = _executable(module.sized(batch.size))
         steps, initial = [], {name: variable.value for name, variable in framework.variables.items()}
         given, then = _given_values(framework), initial
@@ -1214,6 +1215,9 @@ class _Jax:
                    *(_assignment(one, self.variables[one]) for i, one in enumerate(self.state_names) if i not in unchanged), *_metric_outputs(metrics)]
         return _Module(text, self.inputs_of(batch.bindings(dataset=dataset), given), outputs)
 
+    def refuse_changes(self):
+        """Refuses what the framework changes and no program can."""
+
     @staticmethod
     def key():
         """The rng of a step that is compared."""
@@ -1640,6 +1644,9 @@ class _TensorFlow:
         dtypes = [np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype) for value in fields.values()]
         return _Batch(list(fields), [(tuple(np.shape(value)), dtype) for value, dtype in zip(fields.values(), dtypes)], list, values=list(fields.values()))
 
+    def refuse_changes(self):
+        """XLA compiles none."""
+
     @staticmethod
     def key():
         return np.int32([0, 17])
@@ -1821,7 +1828,13 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
     traced = _Torch(module, loss, platforms, decays)
     if options.get("check", True):
         traced = traced.without_unused(fields_of_batch, _example_values(fields_of_batch, fields_of_batch.values, options["data"]))
-    return _export(traced, fields_of_batch, to, stated, **options)
+    try:
+        return _export(traced, fields_of_batch, to, stated, **options)
+    except ValueError:
+        raise
+    except Exception:
+        traced.refuse_changes()
+        raise
 
 
 def _arrays(tree):
@@ -2011,24 +2024,31 @@ class _Torch(_Jax):
             steps, _ = self.steps(batch, values)
         except _FailsInTorch:  # the export may know why; else its check fails so, too
             return self
-        for name in self.names:
-            if _changes(self.variables[name].value, steps[0].values[name]):
-                raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
-        _refuse_unsaved(self, steps[0])
         unused = [name for name, gradient in steps[0].gradients.items() if gradient is None]
         steps = [_Step(one.loss, {name: value for name, value in one.gradients.items() if name not in unused}, one.values, one.others) for one in steps]
         return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws)
 
+    def refuse_changes(self):
+        """Refuses what a step of torch changes and no program can: a trace of it fails in many ways, or not at all."""
+        step = self.made[0][0] if self.made else _Step(None, {}, {})
+        for name in step.gradients:
+            if _changes(self.variables[name].value, step.values[name]):
+                raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
+        _refuse_unsaved(self, step)
+
     def steps(self, batch, values):
         """Two steps as torch itself makes them, without the optimizer; the module, the gradients that it has and the random numbers stay as they were. The
         second one shows state that the first one leaves where no variable is."""
+        import torch as t
         if self.made is not None and self.made[1] == batch.size:
             return self.made[0], False
         tensors = _torch_tensors(self.module)
         names = {id(one): name for name, one in tensors.items()}
         kinds = [np.dtype(dtype) for _, dtype in batch.specs]
-        forms = [values, [value.astype("int64" if kind.kind in "iu" else kind) for value, kind in zip(values, kinds)]]
-        with _torch_as_it_was(self.module):
+        own = "float64" if any(one.dtype == t.float64 for one in self.module.parameters()) else "float32"
+        forms = [values, *([value.astype("int64" if kind.kind in "iu" else floats if kind.name == "float32" else kind)
+                            for value, kind in zip(values, kinds)] for floats in ("float32", own))]
+        with _torch_as_it_was(self.module), _without_recomputing():
             if not self.module.training:
                 self.module.train()
             found = []
@@ -2097,6 +2117,27 @@ class _Torch(_Jax):
                 raise
 
         return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
+
+
+@contextlib.contextmanager
+def _without_recomputing():
+    """Within this torch.utils.checkpoint computes once, as the exported module does: a second time would move the statistics of a batch
+    normalization twice."""
+    from unittest import mock
+
+    import torch as t
+    import torch.utils.checkpoint as of_torch
+
+    def once(*_, **__):
+        yield
+
+    def reentrant(function, _, *arguments):  # no gradients within, unless one of the arguments has one
+        with t.set_grad_enabled(t.is_grad_enabled() and any(getattr(one, "requires_grad", False) for one in arguments)):
+            return function(*arguments)
+
+    with mock.patch.object(of_torch, "_checkpoint_without_reentrant_generator", once), mock.patch.object(
+            of_torch.CheckpointFunction, "apply", staticmethod(reentrant)):
+        yield
 
 
 def _random_states():
@@ -2191,7 +2232,7 @@ def _as_torch_does(environment):
                 (t.utils.checkpoint, "_checkpoint_without_reentrant_generator", without_recomputing),
                 (t.nn.functional, "batch_norm", _batch_norm),
                 (t.nn.functional, "instance_norm", _instance_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
-                (t.autograd.Function, "apply", classmethod(_applied(environment, t.autograd.Function.apply.__func__))),
+                (t.autograd.Function, "apply", classmethod(_applied(environment))),
                 (autocast, "__enter__", refuse_autocast)]
     replaced += [(t._VF, name, _recurrent(environment, step, getattr(t._VF, name))) for name, step in _recurrent_steps().items()]
     norms = _norms_of_torch()
@@ -2343,7 +2384,7 @@ class _Context:
     save_for_forward = mark_non_differentiable
 
 
-def _applied(environment, own):
+def _applied(environment):
     """torch.autograd.Function.apply(), of which torchax differentiates forward(): with backward() as its gradient, by jax.custom_vjp."""
     import jax as j
     import torch as t
@@ -2351,8 +2392,9 @@ def _applied(environment, own):
     interop = _torchax().interop
 
     def apply(cls, *arguments, **more):
-        if issubclass(cls, CheckpointFunction):  # its backward() differentiates by torch what JAX differentiates anyway
-            return own(cls, *arguments, **more)
+        if issubclass(cls, CheckpointFunction):  # computed under no_grad(), and once more by its backward(); JAX differentiates the function itself
+            function, _, *arguments = arguments
+            return function(*arguments)
         apart = cls.setup_context is not t.autograd.Function.setup_context
         if apart:
             bound = inspect.signature(cls.forward).bind(*arguments, **more)

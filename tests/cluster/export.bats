@@ -431,8 +431,10 @@ with mock.patch.object(tfd_export, "_move_statistics", lambda *_: None):
     except ValueError as problem: assert str(problem).startswith("torch: 'norm.running_mean' changes in a step of torch ([0, 0, 0, …] becomes ["), problem
     else: raise AssertionError
     assert export(Other("nothing"), check=False).document["functions"]
-def integers(module, batch): raise RuntimeError("no such thing in torch") if type(batch["x"]) is torch.Tensor else None
-try: tfd_export.torch(Other("nothing"), integers, {"x": x}, "other")
+def only_traced(module, batch):
+    if type(batch["x"]) is torch.Tensor: raise RuntimeError("no such thing in torch")
+    return module(batch["x"]).mean()
+try: tfd_export.torch(Other("nothing"), only_traced, {"x": x}, "other")
 except ValueError as problem: assert "the step fails in torch itself: no such thing in torch" in str(problem), problem
 else: raise AssertionError
 PY
@@ -1494,14 +1496,17 @@ def buffers(model, batch):
     return F.mse_loss(model(batch["x"]), batch["y"])
 def recomputed(model, batch):
     return F.mse_loss(model.b(checkpoint(lambda x: torch.relu(model.a(x)), batch["x"], use_reentrant=False))[:, 0], batch["y"])
-LOSSES = {one.__name__: one for one in (frozen, bootstrap, switched, buffers, recomputed)}
+def reentrant(model, batch):  # of whose layers torch trains those that come after a trained one
+    x = checkpoint(lambda x: torch.tanh(x * (1 + model.a.weight.sum())), batch["x"], use_reentrant=True)
+    return F.mse_loss(model.b(checkpoint(torch.relu, x @ model.a.weight.detach().t() + model.a.bias, use_reentrant=True))[:, 0], batch["y"])
+LOSSES = {one.__name__: one for one in (frozen, bootstrap, switched, buffers, recomputed, reentrant)}
 if __name__ == "__main__":
     for name, loss in LOSSES.items():
         model = Model()
         tfd_export.torch(model, loss, data, name, data=data, optimizer=torch.optim.SGD(model.parameters(), 0.1), train={"steps": 6})
 PY
   "$PYTHON" export.py
-  for name in frozen bootstrap switched buffers recomputed; do
+  for name in frozen bootstrap switched buffers recomputed reentrant; do
     rm -rf out && cp -r $name out
     losses --set "train.checkpoint.dir=$name.ck" >$name.losses
   done
