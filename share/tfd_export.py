@@ -943,8 +943,10 @@ def _compare(framework, theirs, ours, before, precision, nudged, number):
         near = nudged(number) if near is None else near  # does rounding explain it?
         if np.isfinite(difference) and difference <= 20 * max(_distance(get(one), get(ours)) for one in near):
             continue
+        hint = f"; a step changes {', '.join(framework.attributes)}, which {'are' if len(framework.attributes) > 1 else 'is'} no buffer" if (
+            framework.attributes) else ""
         raise ValueError(f"{who}: {what}{where} differs: {_shown(their)} in {who}, {_shown(our)} in the exported module (by {difference:.3g}; the largest "
-                         f"value is {largest:.3g}){_UNCHECKED}")
+                         f"value is {largest:.3g}){hint}{_UNCHECKED}")
 
 
 def _shown(value):
@@ -1112,7 +1114,8 @@ def _flattened(tree, path=""):
 class _Jax:
     """How functions of (params, [state,] batch, …) become modules."""
 
-    own_name, own_random, draws = "jax", False, False  # own_random: its random numbers aren't those that tfd gives; draws: a step drew some
+    # own_random: its random numbers aren't those that tfd gives; draws: a step drew some; attributes: what a step changed of the model's
+    own_name, own_random, draws, attributes = "jax", False, False, ()
 
     def __init__(self, loss, params, state, names, state_names, gradients=False, platforms=("cpu",), tables=None):
         import jax as j
@@ -1622,7 +1625,7 @@ def _tensorflow_names(variables):
 class _TensorFlow:
     """How functions of fields become modules; their variables are arguments after these, in the order in which they are captured."""
 
-    platforms, own_name, own_random, draws = ("cpu",), "tensorflow", False, False
+    platforms, own_name, own_random, draws, attributes = ("cpu",), "tensorflow", False, False, ()
 
     def __init__(self, loss, names):
         named = _variables_of(names) if names else {}
@@ -1967,9 +1970,10 @@ class _Torch(_Jax):
 
     own_name, own_random = "torch", True
 
-    def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False):
+    def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False, attributes=()):
         """unused: parameters that have no gradient. made: the steps that torch has made, and with how many rows."""
         self.module, self.of_module, self.decays, self.made, self.draws = module, loss, decays, made, draws
+        self.attributes = attributes
         tensors = _torch_tensors(module)
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False) and name not in unused]
         others = [name for name in tensors if name not in trained]
@@ -2026,7 +2030,7 @@ class _Torch(_Jax):
             return self
         unused = [name for name, gradient in steps[0].gradients.items() if gradient is None]
         steps = [_Step(one.loss, {name: value for name, value in one.gradients.items() if name not in unused}, one.values, one.others) for one in steps]
-        return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws)
+        return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws, self.attributes)
 
     def refuse_changes(self):
         """Refuses what a step of torch changes and no program can: a trace of it fails in many ways, or not at all."""
@@ -2054,7 +2058,7 @@ class _Torch(_Jax):
             found = []
             unsaved = {name: one for name, one in self.module.named_buffers() if id(one) not in names and name not in tensors}
             other = {name: _torch_array(one).copy() for name, one in unsaved.items()}
-            numbers = _random_states()
+            numbers, attributes = _random_states(), _torch_attributes(self.module)
             for _ in range(2):
                 result = self._step(batch, forms)
                 by_name, buffers = _torch_tensors(self.module), dict(self.module.named_buffers())
@@ -2064,6 +2068,8 @@ class _Torch(_Jax):
                 found.append(_Step(np.array(_torch_array(result)), gradients, plain, {
                     name: (then, np.array(_torch_array(buffers[name]))) for name, then in other.items() if buffers.get(name) is not None}))
             self.draws = numbers != _random_states()
+            self.attributes = [repr(name) for name, value in _torch_attributes(self.module).items()
+                               if name not in attributes or _distance(value, attributes[name]) > 0]
         return found, False
 
     def _step(self, batch, forms):
@@ -2138,6 +2144,13 @@ def _without_recomputing():
     with mock.patch.object(of_torch, "_checkpoint_without_reentrant_generator", once), mock.patch.object(
             of_torch.CheckpointFunction, "apply", staticmethod(reentrant)):
         yield
+
+
+def _torch_attributes(module):
+    """{name: array} of numbers and tensors that are attributes of the module's layers, but neither parameters nor buffers."""
+    import torch as t
+    return {f"{prefix}.{name}" if prefix else name: _torch_array(value).copy() if isinstance(value, t.Tensor) else np.asarray(value)
+            for prefix, one in module.named_modules() for name, value in vars(one).items() if type(value) in (int, float, t.Tensor)}
 
 
 def _random_states():
