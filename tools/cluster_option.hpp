@@ -22,4 +22,12 @@ inline cli::Option cluster_option(std::string& target, std::string_view fallback
           .words = {"auto", "env", "kubernetes", "mpi", "none", "slurm", "tpu"}};
 }
 
+inline cli::Option hostfile_option(std::string& target) {
+  return {.names = "--hostfile",
+          .placeholder = "FILE",
+          .help = "With --cluster mpi: mpirun's hostfile, where the variables don't say which hosts the ranks are on",
+          .target = &target,
+          .complete = "file"};
+}
+
 }  // namespace tfd

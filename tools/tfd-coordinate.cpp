@@ -153,7 +153,7 @@ coordinator::OnServerLost make_on_lost(const Asked& a) {
 
 Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
                          const cluster::ClusterConfig& config, const http::StatusPage* page, cli::Io& io) {
-  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io, true));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinator::TrainOptions train;
   train.interrupts = signals->interrupts();
@@ -254,7 +254,7 @@ Result<void> check_options(const Asked& a) {
 
 /// Checks the program against the cluster, if one is given, without connecting to it.
 Result<int> check(const Asked& a, resolve::InputReader& input, cli::Io& io) {
-  const auto config = TFD_TRY(training::find_cluster(a.common, input, io, false));
+  const auto config = TFD_TRY(training::find_cluster(a.common, input, io, {.required = false}));
   const auto program = TFD_TRY(training::load_program_on(config, a.common, {}, kTool, io));
   TFD_TRY(training::check_memory(program, config, io));
   TFD_TRY(training::check_custom_calls(program, "tfd-coordinate", io));
@@ -274,7 +274,7 @@ Result<int> run(const Asked& a, cli::Io& io) {
   // A task that becomes tfd-serve leaves the port to it.
   auto page = a.by_role ? nullptr : TFD_TRY(http::StatusPage::start(a.common.http, kTool, io));
   if (page) page->board()->wait_for("the cluster's spec");
-  const auto config = TFD_TRY(training::find_cluster(a.common, input, io));
+  const auto config = TFD_TRY(training::find_cluster(a.common, input, io, {}));
   program = TFD_TRY(training::find_data(std::move(program), a.common, options, config, kTool, io));
   if (a.by_role) {
     const by_role::Choice choice{a.common.program, a.common.overrides, a.common.data_root, a.common.insecure,

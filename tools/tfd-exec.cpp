@@ -23,6 +23,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/signals.hpp"
+#include "tfd/resolve/resolver.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/task/key.hpp"
 
@@ -155,13 +156,15 @@ Result<int> print_commands(const exec::Template& command, exec::Arguments& argum
 }
 
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, bool stdin_is_taken, cli::Io& io) {
-  if (stdin_is_taken && a.cluster.empty() && !io.env.has("TF_CONFIG"))
+  if (stdin_is_taken && a.cluster.empty() && !resolve::names_cluster(io.env))
     return fail(Code::kUsage,
                 "no cluster spec: stdin holds the arguments, so give --cluster FILE, set TF_CONFIG, or give the "
                 "arguments with :::");
   resolve::InputReader input(io.in_fd);
-  return resolve::find_spec({.cluster = stdin_is_taken && a.cluster.empty() ? "env" : a.cluster}, input, io.env,
-                            Deadline::after(a.connect_timeout), io.log.for_room("resolve"));
+  const resolve::SpecSource source{.cluster = stdin_is_taken && a.cluster.empty() ? "env" : a.cluster,
+                                   .task = std::nullopt,
+                                   .options = {"--cluster"}};
+  return resolve::find_spec(source, input, io.env, Deadline::after(a.connect_timeout), io.log.for_room("resolve"));
 }
 
 Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, const cluster::ClusterConfig& config,

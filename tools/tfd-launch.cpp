@@ -57,6 +57,7 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "Start these tasks, such as chief=1,worker=2,evaluator=1",
        .target = &a.cluster.jobs},
       cluster_option(a.cluster.cluster, "stdin, then TF_CONFIG, unless -n, --jobs, --rendezvous or --hosts is given"),
+      hostfile_option(a.cluster.hostfile),
       {.names = "--rendezvous",
        .placeholder = "HOST:PORT",
        .help = "Meet the tfd-launch of other hosts there, and start together; the one on HOST serves it",
@@ -194,11 +195,12 @@ constexpr int kMaxFailures = 3;
 
 /// Runs this host's tasks, together with the launchers of other hosts.
 Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
-  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty())
-    return fail(Code::kUsage,
-                "--rendezvous: the tasks are -n workers on each host; --jobs and --cluster can't be given");
+  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || !asked.cluster.hostfile.empty())
+    return fail(Code::kUsage, "--rendezvous: the tasks are -n workers on each host; {} can't be given",
+                asked.cluster.hostfile.empty() ? "--jobs and --cluster" : "--hostfile");
   tool_launch::JointChoice choice = asked.joint;
   choice.join = asked.cluster.join;
+  choice.grace = asked.grace;
   choice.tasks = static_cast<int>(asked.cluster.workers.value_or(1));
   choice.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
   if (bounds)
@@ -230,11 +232,11 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
 
 /// Starts a tfd-launch on each host, through ssh.
 Result<int> run_through_ssh(const Asked& asked, const std::optional<Bounds>& bounds, cli::Io& io) {
-  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || asked.cluster.workers ||
-      !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
-    return fail(
-        Code::kUsage,
-        "--hosts says which tasks there are: -n, --jobs, --cluster, --rendezvous and --advertise can't be given");
+  if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || !asked.cluster.hostfile.empty() ||
+      asked.cluster.workers || !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
+    return fail(Code::kUsage,
+                "--hosts says which tasks there are: -n, --jobs, --cluster, --hostfile, --rendezvous and --advertise "
+                "can't be given");
   tool_launch::HostsChoice choice{.hosts = TFD_TRY(tool_launch::parse_hosts(asked.hosts)),
                                   .options = {},
                                   .variables = asked.variables,

@@ -23,6 +23,8 @@
 #include "tfd/data/distribute.hpp"
 #include "tfd/launch/members.hpp"
 #include "tfd/program/names.hpp"
+#include "tfd/resolve/resolver.hpp"
+#include "tfd/resolve/stated_world.hpp"
 #include "tfd/strategy/description.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/runner.hpp"
@@ -59,15 +61,16 @@ Result<data::Reader> place_among_tensorflows(const Asked& a, const std::optional
   return data::Reader{workers, TFD_TRY(cluster::id_in_cluster(group->cluster, *group->task)), replicas / workers};
 }
 
-/// Finds the cluster. stdin is read only if an option requires a cluster, else TF_CONFIG may name it: under srun,
-/// mpirun, cron and ssh stdin is a pipe without a writer.
+/// Finds the cluster. stdin is read only if an option requires a cluster, and by a group only if TF_CONFIG names none:
+/// under srun, mpirun, cron and ssh stdin is a pipe that may stay open without a byte.
 Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   if (a.is_of_one_host() || (!a.evaluate.empty() && !a.has_group()) || a.dataset == "-")
     return cluster::ClusterConfig{};
-  const bool named = !a.common.cluster.empty() || !a.common.jobs.empty() || !a.common.task.empty();
-  const bool reads_stdin = named || (a.kind != nullptr && !a.kind->is_of_one_host);
+  const bool named = a.names_cluster() || a.common.cluster == "none";
   resolve::InputReader input(io.in_fd);
-  auto config = training::find_cluster(a.common, input, io, reads_stdin);
+  auto config = training::find_cluster(
+      a.common, input, io,
+      {.required = run::reads_stdin(a, io.env), .prefers_environment = a.has_group() && a.common.task.empty()});
   // No cluster is given: everything is in this process, as in TensorFlow without TF_CONFIG.
   if (!config && config.error().code == Code::kUsage && !named) return cluster::ClusterConfig{};
   return config;
@@ -254,12 +257,26 @@ Result<void> check_step(const Asked& a, const program::Program& program, int rep
   return {};
 }
 
+/// Whether the cluster is that of TF_CONFIG because nothing else was asked for.
+bool uses_tf_config(const Asked& a, const Environment& env) {
+  return a.has_group() && a.common.cluster.empty() && a.common.jobs.empty() && resolve::names_cluster(env);
+}
+
+/// Says what makes one training of processes that are numbered, of which this one trains alone.
+void say_index(const Asked& a, cli::Io& io) {
+  const auto index = a.common.cluster == "none" ? std::nullopt : resolve::find_stated_index(io.env);
+  if (index && !resolve::names_cluster(io.env))
+    say(io,
+        fmt::format("trains alone, since nothing says how many there are beside {} {}: {} makes one training of all",
+                    index->variable, printable(index->value), index->together));
+}
+
 /// `epochs`: of a training whose steps aren't known.
 Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_t epochs,
                   const cluster::ClusterConfig& config, const function::DeviceChoice& devices, strategy::Runner& runner,
                   const Page& page, cli::Io& io) {
   const program::Program& program = steps.program;
-  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io, true));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   with.train.epoch_elements = steps.elements;
@@ -278,11 +295,14 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   if (role.is_chief) ending.next = training::next_command(a.common, *program.train);
   TFD_TRY(check_step(a, program, devices.replicas(), runner.why_on_host(program)));
   const bool uses_no_cluster = config.cluster.empty();
-  const bool was_warned = uses_no_cluster && training::warn_of_unread_spec(kTool, io);
+  const bool may_be_unread = uses_no_cluster || uses_tf_config(a, io.env);
+  const bool was_warned = may_be_unread && training::warn_of_unread_spec(kTool, uses_no_cluster, io);
+  if (uses_no_cluster) say_index(a, io);
   heed_signals_of_joining(a, config, *signals);
   const auto summary = TFD_TRY(runner.train(program, std::move(with)));
   progress.finish();
-  if (uses_no_cluster && !was_warned) (void)training::warn_of_unread_spec(kTool, io);  // it may have come meanwhile
+  if (may_be_unread && !was_warned)  // it may have come meanwhile
+    (void)training::warn_of_unread_spec(kTool, uses_no_cluster, io);
   ending.signal = signals->stopped_by();
   return training::conclude(summary, ending, io);
 }
@@ -329,8 +349,16 @@ Result<void> check_place(const Asked& a, const cluster::ClusterConfig& config, c
     return fail(Code::kInvalidArgument,
                 "the cluster spec needs to have `ps` jobs; workers alone train together with --strategy {}",
                 strategy::kMultiWorkerMirroredKind.name);
-  const int tasks = launch::launched_ranks(io.env);
-  if (a.is_of_one_host() && tasks > 1 && io.env.get("RANK") == "0")
+  if (!a.is_of_one_host() || a.common.cluster == "none") return {};
+  int tasks = launch::launched_ranks(io.env);
+  bool is_first = io.env.get("RANK") == "0";
+  if (tasks == 0 && resolve::names_cluster(io.env)) {
+    const auto named = resolve::resolve_tf_config(io.env, {});
+    if (!named || !named->task) return {};
+    tasks = run::workers_of(named->cluster);
+    is_first = named->task->job != "evaluator" && cluster::is_chief(named->cluster, *named->task);
+  }
+  if (tasks > 1 && is_first)
     io.log.warning("each of {} tasks trains by itself: --strategy {} makes one training of them", tasks,
                    strategy::kMultiWorkerMirroredKind.name);
   return {};
@@ -353,12 +381,14 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
   if (!a.predict.empty()) a.function = a.predict;
   a.kind = strategy::find_kind(a.strategy);
   run::take_launchers_cluster(a, io.env);
+  const auto stated = TFD_TRY(run::choose_strategy(a, io));
   TFD_TRY(run::check_options(a));
-  TFD_TRY(run::check_launched(a, io.env));
+  TFD_TRY(run::check_alone(a, true, io));
   // A group's devices and replicas are its cluster's affair; others read their cluster once the program is known to be
   // right.
   std::optional<cluster::ClusterConfig> known;
-  if (a.has_group()) known = TFD_TRY(find_cluster(a, io));
+  if (a.has_group()) known = stated ? *stated : TFD_TRY(find_cluster(a, io));
+  if (known && known->cluster.empty()) TFD_TRY(run::check_alone(a, false, io));
   if (a.replicas > 0 && !a.devices.empty() && known && known->cluster.empty())
     return fail(
         Code::kUsage,
@@ -379,7 +409,7 @@ Result<int> run_strategy(Asked a, cli::Io& io) {
                                                 kTool, io));
   if (a.trains() && !program.train && !a.common.check)
     return fail(Code::kInvalidArgument, "{}: no train block, and no --function: nothing to do", a.common.program);
-  const auto config = known ? *std::move(known) : TFD_TRY(find_cluster(a, io));
+  const auto config = known ? *std::move(known) : stated ? *stated : TFD_TRY(find_cluster(a, io));
   TFD_TRY(check_place(a, config, io));
   const auto runner = TFD_TRY(strategy::make_runner({.kind = a.kind,
                                                      .config = config,

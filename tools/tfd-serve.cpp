@@ -161,8 +161,8 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& asked, cli::Io& io) {
     return resolve::resolve_local(counts, task);
   }
   resolve::InputReader input(io.in_fd);
-  return resolve::find_spec({.cluster = asked.cluster, .task = task}, input, io.env, Deadline::after(asked.timeout),
-                            io.log);
+  return resolve::find_spec({.cluster = asked.cluster, .task = task, .options = {"--cluster", "--task"}}, input, io.env,
+                            Deadline::after(asked.timeout), io.log);
 }
 
 /// Numeric address of --bind; empty if it isn't given.

@@ -97,7 +97,7 @@ Result<cli::ExitCode> watch(const Asked& a, status::Tasks& tasks, Duration patie
 
 /// Connects to the tasks of the spec, or to the one named by --task.
 Result<status::Tasks> connect(const Asked& a, resolve::InputReader& input, Deadline deadline, cli::Io& io) {
-  resolve::SpecSource source{.cluster = a.cluster};
+  resolve::SpecSource source{.cluster = a.cluster, .task = std::nullopt, .options = {"--cluster", "--task"}};
   const bool of_log = !a.logs.empty();
   const std::string& task = of_log ? a.logs : a.task;
   if (!task.empty()) source.task = TFD_TRY(cli::as_usage(cluster::parse_task(task), of_log ? "--logs" : "--task"));

@@ -25,6 +25,7 @@ Json option_json(const Option& option, bool common) {
   json["env"] = option.env;
   json["complete"] = completion_of(option);
   json["words"] = option.words;
+  json["allows_empty"] = option.allows_empty;
   return json;
 }
 

@@ -51,6 +51,8 @@ Result<void> check_choice(const Option& option, const std::string& value) {
   if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
     return {};
   const std::string plain = plain_name(value);
+  for (const auto& [name, here] : option.meant)
+    if (plain == name || value == name) return fail(Code::kUsage, "invalid value '{}': {}", printable(value), here);
   if (std::ranges::find(option.choices, plain) != option.choices.end())
     return fail(Code::kUsage, "invalid value '{}', did you mean '{}'?", printable(value), plain);
   const std::string meant = did_you_mean(value, option.choices);
@@ -65,9 +67,28 @@ Result<void> put(T* target, Result<Value>&& value) {
   return {};
 }
 
+std::vector<std::string> without_aliases(const Option& option, std::span<const std::string> values) {
+  std::vector<std::string> out(values.begin(), values.end());
+  for (std::string& value : out)
+    for (const auto& [alias, meant] : option.aliases)
+      if (value == alias) value = meant;
+  return out;
+}
+
+bool holds_text(const Option& option) {
+  return std::holds_alternative<std::string*>(option.target) || is_repeatable(option) ||
+         std::holds_alternative<std::optional<std::string>*>(option.target);
+}
+
 /// The last value for a target that holds one; all of them for a list.
-Result<void> convert(const Option& option, std::span<const std::string> values) {
-  for (const std::string& value : values) TFD_TRY(check_choice(option, value));
+Result<void> convert(const Option& option, std::span<const std::string> given) {
+  const std::vector<std::string> values = without_aliases(option, given);
+  for (const std::string& value : values) {
+    if (value.empty() && holds_text(option) && !option.allows_empty && !is_positional(option))
+      return fail(Code::kUsage, "the value is empty: give {}, or leave the option out",
+                  option.placeholder.empty() ? "one" : option.placeholder);
+    TFD_TRY(check_choice(option, value));
+  }
   const std::string& last = values.back();
   const auto integer = [&](auto limits) {
     return parse_integer(last, std::max<std::int64_t>(limits.min(), option.least),

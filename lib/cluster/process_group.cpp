@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/slices.hpp"
 
 namespace tfd::cluster::detail {
 namespace {
@@ -16,13 +17,38 @@ struct Member {
   int local = 0;  // its rank within that host
 };
 struct Group {
-  std::vector<Member> members;  // by rank
+  std::vector<Member> members;  // by rank; of several TPU slices those of this one alone, where others aren't known
   std::vector<int> sizes;       // ranks of each node
   std::size_t own = 0;
+  Address first;           // of rank 0
+  std::size_t slices = 1;  // of as many members and nodes each
+  std::size_t slice_id = 0;
 
   const Member& self() const { return members[own]; }
   int local_size() const { return sizes[static_cast<std::size_t>(self().node)]; }
+  std::size_t rank() const { return slice_id * members.size() + own; }
+  std::size_t size() const { return slices * members.size(); }
+  std::size_t node() const { return slice_id * sizes.size() + static_cast<std::size_t>(self().node); }
+  std::size_t nodes() const { return slices * sizes.size(); }
 };
+
+/// Where the processes of several slices meet: at the host of the first one, as in jax.distributed.
+constexpr std::uint16_t kSlicesPort = 8482;
+
+/// Counts over all slices where the tasks of the others aren't known.
+Result<void> add_slices(const ClusterConfig& config, Group& group) {
+  const auto slices = find_missing_slices(config);
+  if (!slices) return {};
+  if (slices->coordinator.empty())
+    return fail(Code::kInvalidArgument,
+                "this is slice {} of {}, and nothing says where the first one is: MEGASCALE_COORDINATOR_ADDRESS is "
+                "unset",
+                slices->id, slices->count);
+  group.first = {.host = slices->coordinator, .port = kSlicesPort};
+  group.slices = static_cast<std::size_t>(slices->count);
+  group.slice_id = static_cast<std::size_t>(slices->id);
+  return {};
+}
 
 bool takes_part(std::string_view job) { return job != "ps" && job != "evaluator"; }
 
@@ -58,7 +84,9 @@ Result<Group> make_group(const ClusterConfig& config, std::string_view format) {
                 printable(format_task(*config.task)));
   group.own = *own;
   const Member& first = group.members.front();
-  if (first.address.port == 0)
+  group.first = first.address;
+  TFD_TRY(add_slices(config, group));
+  if (group.first.port == 0)
     return fail(Code::kInvalidArgument,
                 "{} meets at {}, whose port is not known yet: use a resolver that knows the ports, or simple --job",
                 format, printable(format_task(first.task)));
@@ -78,16 +106,15 @@ Result<void> require_task(const ClusterConfig& config) {
 
 Result<Environment> pytorch_environment(const ClusterConfig& config) {
   const Group group = TFD_TRY(make_group(config, "pytorch"));
-  const Member& first = group.members.front();
   Environment values;
-  values.set("MASTER_ADDR", first.address.host);
-  set_number(values, "MASTER_PORT", first.address.port);
-  set_number(values, "RANK", group.own);
-  set_number(values, "WORLD_SIZE", group.members.size());
+  values.set("MASTER_ADDR", group.first.host);
+  set_number(values, "MASTER_PORT", group.first.port);
+  set_number(values, "RANK", group.rank());
+  set_number(values, "WORLD_SIZE", group.size());
   set_number(values, "LOCAL_RANK", group.self().local);
   set_number(values, "LOCAL_WORLD_SIZE", group.local_size());
-  set_number(values, "GROUP_RANK", group.self().node);
-  set_number(values, "GROUP_WORLD_SIZE", group.sizes.size());
+  set_number(values, "GROUP_RANK", group.node());
+  set_number(values, "GROUP_WORLD_SIZE", group.nodes());
   return values;
 }
 
@@ -103,22 +130,21 @@ Result<Environment> torchrun_environment(const ClusterConfig& config) {
   // The only task of its host has all its GPUs: a process for each.
   const auto gpus = config.num_accelerators.find("GPU");
   const bool by_gpu = group.local_size() == 1 && gpus != config.num_accelerators.end() && gpus->second > 0;
-  const Member& first = group.members.front();
   Environment values;
-  set_number(values, "PET_NNODES", group.sizes.size());
-  set_number(values, "PET_NODE_RANK", self.node);
+  set_number(values, "PET_NNODES", group.nodes());
+  set_number(values, "PET_NODE_RANK", group.node());
   set_number(values, "PET_NPROC_PER_NODE", by_gpu ? gpus->second : group.local_size());
-  values.set("PET_MASTER_ADDR", first.address.host);
-  set_number(values, "PET_MASTER_PORT", first.address.port);
+  values.set("PET_MASTER_ADDR", group.first.host);
+  set_number(values, "PET_MASTER_PORT", group.first.port);
   return values;
 }
 
 Result<Environment> jax_environment(const ClusterConfig& config) {
   const Group group = TFD_TRY(make_group(config, "jax"));
   Environment values;
-  values.set("JAX_COORDINATOR_ADDRESS", format_address(group.members.front().address));
-  set_number(values, "JAX_NUM_PROCESSES", group.members.size());
-  set_number(values, "JAX_PROCESS_ID", group.own);
+  values.set("JAX_COORDINATOR_ADDRESS", format_address(group.first));
+  set_number(values, "JAX_NUM_PROCESSES", group.size());
+  set_number(values, "JAX_PROCESS_ID", group.rank());
   if (!config.visible_devices || config.visible_devices->empty()) return values;
   // Positions among the devices of CUDA_VISIBLE_DEVICES: by default JAX would take the device of its local rank.
   values.set(config.visible_devices_variable, *config.visible_devices);

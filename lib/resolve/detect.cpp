@@ -51,6 +51,19 @@ Sighting look_for_pod(const Environment& env, const FileLoader& load_file) {
           fmt::format("KUBERNETES_SERVICE_HOST is set, but there is no service account (no {})", kServiceAccount)};
 }
 
+Sighting look_for_tf_config(const Environment& env) {
+  Sighting seen = by_variables("tf-config", env, {"TF_CONFIG"});
+  if (!seen.found || names_cluster(env)) return seen;
+  return {"tf-config", false, "TF_CONFIG names no cluster"};
+}
+
+/// The variable that says how many tasks a Slurm step has.
+std::string slurm_size_variable(const Environment& env, std::int64_t tasks) {
+  for (const char* const name : {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"})
+    if (env.get(name) == std::to_string(tasks)) return name;
+  return env.has("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE";
+}
+
 /// What is wrong with --jobs is wrong on the command line.
 template <class T>
 Result<T> of_usage(Result<T> result) {
@@ -82,7 +95,7 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
     seen.push_back(std::move(sighting));
     return seen.back().found;
   };
-  (void)(look(by_variables("tf-config", env, {"TF_CONFIG"})) || look(look_for_mpi(env)) ||
+  (void)(look(look_for_tf_config(env)) || look(look_for_mpi(env)) ||
          look(by_variables("slurm", env, {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})) ||
          look(by_variables("tpu", env,
                            {"TPU_WORKER_HOSTNAMES", "TPU_PROCESS_ADDRESSES", "TPU_WORKER_ID", "TPU_NAME", "TPU_CONFIG",
@@ -95,10 +108,13 @@ std::optional<LaunchedTasks> find_launched_tasks(const Environment& env) {
   LaunchedTasks out;
   if (find_mpi_rank_variable(env)) {
     const auto rank = detail::read_mpi_rank(env);
-    out = {"mpi", rank ? rank->size.value_or(0) : 0};
+    if (!rank) return std::nullopt;
+    out = {"mpi", rank->size.value_or(0), rank->size_variable, env.get(rank->size_variable)};
   } else {
     const auto job = detail::read_slurm_job(env, {});
-    out = {"slurm", job && job->rank ? static_cast<int>(job->total) : 0};
+    if (!job || !job->rank) return std::nullopt;
+    const std::string variable = slurm_size_variable(env, job->total);
+    out = {"slurm", static_cast<int>(job->total), variable, env.get(variable)};
   }
   return out.count > 1 ? std::optional(out) : std::nullopt;
 }
@@ -112,10 +128,13 @@ Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, cons
   if (kind == "auto") chosen = TFD_TRY(choose_kind(around));
   if (!options.jobs.empty() && chosen != "slurm" && chosen != "mpi")
     return fail(Code::kUsage, "--jobs: '{}' has its own jobs; --jobs is for slurm and mpi", chosen);
+  if (!options.hostfile.empty() && chosen != "mpi")
+    return fail(Code::kUsage, "--hostfile: '{}' has its own hosts; --hostfile is for mpi", chosen);
   if (chosen == "env" || chosen == "tf-config")
     return make_once([&around] { return resolve_tf_config(around.env, {}); });
   if (chosen == "mpi") {
     MpiOptions mpi;
+    if (!options.hostfile.empty()) mpi.hostfile = options.hostfile;
     if (!options.jobs.empty()) mpi.jobs = TFD_TRY(of_usage(parse_job_counts(options.jobs)));
     return make_once([&around, mpi] { return resolve_mpi(around, mpi); });
   }

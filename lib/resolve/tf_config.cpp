@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "check.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/json_value.hpp"
 #include "tfd/resolve/masters.hpp"
 #include "tfd/resolve/resolver.hpp"
 
@@ -52,6 +55,20 @@ Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const T
   if (!config.task) config.no_task_reason = "TF_CONFIG has no task section";
   config.resolver = "tf-config";
   return config;
+}
+
+bool names_cluster(const Environment& env) {
+  const std::string text = env.get("TF_CONFIG");
+  if (std::ranges::all_of(text, is_space)) return false;
+  const auto root = cluster::parse_json(text, "TF_CONFIG");
+  if (!root || !root->is(cluster::JsonValue::Kind::kObject)) return true;
+  const cluster::JsonValue* jobs = root->find("cluster");
+  if (jobs == nullptr) return false;
+  if (!jobs->is(cluster::JsonValue::Kind::kObject)) return true;
+  return std::ranges::any_of(jobs->items, [](const cluster::JsonValue& tasks) {
+    const bool is_list = tasks.is(cluster::JsonValue::Kind::kArray) || tasks.is(cluster::JsonValue::Kind::kObject);
+    return !is_list || !tasks.items.empty();
+  });
 }
 
 }  // namespace tfd::resolve

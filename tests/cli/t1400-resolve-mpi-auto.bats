@@ -80,7 +80,7 @@ rank() {  # RANK SIZE LOCAL-RANK LOCAL-SIZE COMMAND…: as Open MPI starts it
 @test "auto passes on what the kind takes" {
   run -0 rank 1 2 1 2 tfd-resolve auto --jobs chief=1,worker=1 --port-base 5 --get cluster
   [ "$output" = '{"chief": ["127.0.0.1:5"], "worker": ["127.0.0.1:6"]}' ]
-  TF_CONFIG='{}' refused 64 "auto: tf-config doesn't take --jobs, only local, slurm, kubernetes, mpi and auto (see tfd-resolve --help)" auto --jobs worker=1
+  TF_CONFIG='{"cluster": {"worker": ["h:1"]}}' refused 64 "auto: tf-config doesn't take --jobs, only local, slurm, kubernetes, mpi and auto (see tfd-resolve --help)" auto --jobs worker=1
 }
 
 @test "auto --task: another task, with its own master" {

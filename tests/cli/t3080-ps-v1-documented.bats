@@ -25,9 +25,12 @@ configured() { # TASK PROGRAM ARGS…
   configured worker:0 program.json
   run_ends "$RUN" 0
   jq -es '.[0].event == "start" and .[0].task == "worker:0" and (last | .event == "end" and .step == 20)' worker:0.events
-  # A task in no cluster, a cluster without parameter servers, no task.
-  TF_CONFIG='{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' run -65 --separate-stderr tfd-run program.json --check </dev/null
+  # A cluster without parameter servers, which is another strategy's where none is stated, and no task.
+  TF_CONFIG='{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' \
+    run -65 --separate-stderr tfd-run program.json --check --strategy parameter-server </dev/null
   [[ $stderr == *'`ps`'* ]]
+  TF_CONFIG='{"cluster": {"worker": ["h:1"]}, "task": {"type": "worker", "index": 0}}' run -0 --separate-stderr tfd-run program.json --check </dev/null
+  [[ $stderr == *'--strategy multi-worker-mirrored, since the cluster has 1 worker and no ps'* ]]
   TF_CONFIG='{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}}' run -65 --separate-stderr tfd-run program.json --check </dev/null
   [[ $stderr == *"which task is this? --task worker:0; to train on the whole cluster: tfd-coordinate"* ]]
   TF_CONFIG='{"cluster": {"worker": ["h:1"], "ps": ["h:2"]}, "task": {"type": "worker", "index": 1}}' run -65 --separate-stderr tfd-run program.json --check </dev/null

@@ -4,26 +4,52 @@
 #include <cstdint>
 
 #include "tfd/base/text.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/resolve/hostlist.hpp"
 #include "tfd/resolve/resolver.hpp"
 #include "tfd/resolve/spec_source.hpp"
+#include "tfd/resolve/stated_world.hpp"
 
 namespace tfd::tool_launch {
 
+namespace {
+
+/// Where other launchers were started together with this one, its tasks would be a cluster of their own: an error where
+/// nothing says which tasks there are, else a warning.
+Result<void> check_alone(const ClusterChoice& choice, cli::Io& io) {
+  if (!choice.cluster.empty() || !choice.hostfile.empty() || resolve::names_cluster(io.env)) return {};
+  const auto world = resolve::find_stated_world(io.env);
+  if (!world) return {};
+  Error alone = resolve::alone_in(*world, "");
+  const bool is_file = process::is_data_source(io.in_fd) && !process::has_reader(io.in_fd);
+  if (!choice.workers && choice.jobs.empty() && !is_file) return fail(std::move(alone));
+  if (!is_file) io.log.warning("{}", alone.message);
+  return {};
+}
+
+}  // namespace
+
 Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io& io) {
-  const int ways = (choice.workers ? 1 : 0) + (choice.jobs.empty() ? 0 : 1) + (choice.cluster.empty() ? 0 : 1);
+  const bool is_own = choice.cluster == "none";  // with -n and --jobs it states what they say, too
+  const bool has_cluster = (!choice.cluster.empty() && !is_own) || !choice.hostfile.empty();
+  const int ways = (choice.workers ? 1 : 0) + (choice.jobs.empty() ? 0 : 1) + (has_cluster ? 1 : 0);
   if (ways > 1)
     return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each says which tasks there are");
+  TFD_TRY(check_alone(choice, io));
   if (choice.workers) return resolve::resolve_local({{"worker", static_cast<int>(*choice.workers)}}, std::nullopt);
   for (const std::string& warning : resolve::nearly_known_jobs(choice.jobs)) io.log.warning("{}", warning);
   if (!choice.jobs.empty())
     return resolve::resolve_local(TFD_TRY(cli::as_usage(resolve::parse_job_counts(choice.jobs), "--jobs")),
                                   std::nullopt);
+  if (is_own) return resolve::resolve_local({{"worker", choice.fallback}}, std::nullopt);
   resolve::InputReader input(io.in_fd);
-  auto config = resolve::find_spec({.cluster = choice.cluster, .task = std::nullopt}, input, io.env,
-                                   Deadline::after(choice.join), io.log.for_room("resolve"));
+  const resolve::SpecSource source{.cluster = choice.cluster,
+                                   .hostfile = choice.hostfile,
+                                   .task = std::nullopt,
+                                   .options = {"--cluster", "--hostfile"}};
+  auto config = resolve::find_spec(source, input, io.env, Deadline::after(choice.join), io.log.for_room("resolve"));
   // kUsage is "no cluster spec" here, and then the default of -n holds.
-  if (config || !choice.cluster.empty() || config.error().code != Code::kUsage) return config;
+  if (config || has_cluster || config.error().code != Code::kUsage) return config;
   return resolve::resolve_local({{"worker", choice.fallback}}, std::nullopt);
 }
 

@@ -14,12 +14,13 @@ struct ClusterChoice {
   std::optional<std::int64_t> workers;  // -n
   std::string jobs;                     // --jobs
   std::string cluster;                  // --cluster
+  std::string hostfile;                 // --hostfile
   Duration join{};                      // how long to wait for a spec
   int fallback = 1;                     // workers where there is no spec either
 };
 
-/// Without any of the three: a spec on stdin, then TF_CONFIG, else `fallback` workers. kUsage: two of the three, or
-/// wrong job counts; errors of resolve::find_spec().
+/// Without any of the three: a spec on stdin, then TF_CONFIG, else `fallback` workers. kUsage: two of the three, wrong
+/// job counts, or none where the environment states a world of several processes; errors of resolve::find_spec().
 Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io& io);
 
 /// Where the launchers of a Slurm step meet, one for each of its tasks: on its first node, at a port that follows from

@@ -33,11 +33,13 @@ void add_common(Options& all, Asked& a) {
                  .placeholder = "NAME",
                  .help = "What stands before :// in the master's URL (default: grpc; simple, tf-config and union: "
                          "nothing)",
-                 .target = &a.rpc_layer});
+                 .target = &a.rpc_layer,
+                 .allows_empty = true});
   all.push_back({.names = "--environment",
                  .placeholder = "TEXT",
                  .help = "simple, tf-config: the spec's environment",
-                 .target = &a.environment});
+                 .target = &a.environment,
+                 .allows_empty = true});
 }
 
 void add_simple(Options& all, Asked& a) {
@@ -45,8 +47,11 @@ void add_simple(Options& all, Asked& a) {
                  .placeholder = "NAME=ADDR,…",
                  .help = "simple: the addresses of a job; may be repeated",
                  .target = &a.job});
-  all.push_back(
-      {.names = "--master", .placeholder = "ADDR", .help = "simple: the master's address", .target = &a.master});
+  all.push_back({.names = "--master",
+                 .placeholder = "ADDR",
+                 .help = "simple: the master's address",
+                 .target = &a.master,
+                 .allows_empty = true});
   all.push_back({.names = "--accelerators",
                  .placeholder = "TYPE=N,…",
                  .help = "simple: how many devices of each type a task has; may be repeated",

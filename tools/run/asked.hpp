@@ -52,7 +52,8 @@ struct Asked {
   std::optional<Duration> silence = {};
 
   bool names_cluster() const {
-    return (!common.cluster.empty() && common.cluster != "none") || !common.jobs.empty() || !common.task.empty();
+    return (!common.cluster.empty() && common.cluster != "none") || !common.jobs.empty() || !common.hostfile.empty() ||
+           !common.task.empty();
   }
   bool evaluates_by_default() const { return evaluate == "true"; }
   bool trains() const { return function.empty() && evaluate.empty(); }
@@ -71,9 +72,15 @@ std::vector<cli::Option> options(Asked& asked);
 void take_launchers_cluster(Asked& asked, const Environment& env);
 /// Checks combinations of options. kUsage: two that exclude each other, or one that doesn't apply.
 Result<void> check_options(const Asked& asked);
-/// Workers that mpirun or srun has started, but whose command line names no cluster, would each train by themselves, or
-/// wait for a spec on stdin. kUsage: the option that makes one training of them.
-Result<void> check_launched(const Asked& asked, const Environment& env);
+/// A process of several that were started together would train by itself if its command line names no cluster, or
+/// wait for a spec on stdin. kUsage: what makes one training of them. `may_read`: a spec may still come from stdin.
+Result<void> check_alone(const Asked& asked, bool may_read, cli::Io& io);
+/// Whether a spec is read from stdin: an option asks for a cluster, or the strategy needs one. Not from that of mpirun
+/// and srun, which nobody writes to.
+bool reads_stdin(const Asked& asked, const Environment& env);
+/// The strategy where none is stated, and a launcher or TF_CONFIG has named a cluster: workers alone make each step
+/// together. Returns that cluster, whatever its strategy; nullopt: it was not looked for.
+Result<std::optional<cluster::ClusterConfig>> choose_strategy(Asked& asked, cli::Io& io);
 /// How many workers a group may have.
 struct WorkerBounds {
   int least = 0;  // 0: not said

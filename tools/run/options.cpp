@@ -7,16 +7,21 @@
 #include "bounds_option.hpp"
 #include "plugin_options.hpp"
 #include "run/asked.hpp"
+#include "run/devices.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
+#include "tfd/cluster/roles.hpp"
+#include "tfd/function/isa.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
 #include "tfd/launch/members.hpp"
 #include "tfd/launch/port_owner.hpp"
 #include "tfd/launch/processors.hpp"
+#include "tfd/process/fd.hpp"
 #include "tfd/resolve/detect.hpp"
+#include "tfd/resolve/stated_world.hpp"
 #include "tfd/strategy/run_options.hpp"
 
 namespace tfd::run {
@@ -30,6 +35,17 @@ std::vector<std::string> names_of_strategies() {
   std::vector<std::string> names;
   for (const strategy::Kind* kind : strategy::kinds()) names.emplace_back(kind->name);
   return names;
+}
+
+/// What other frameworks call data parallelism.
+std::vector<std::pair<std::string, std::string>> meant_strategies() {
+  const std::string here = "data parallelism is mirrored; multi-worker-mirrored with several processes";
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const char* const name : {"ddp", "dp", "distributed-data-parallel", "data-parallel", "dataparallel", "horovod"})
+    out.emplace_back(name, here);
+  for (const char* const name : {"fsdp", "fsdp2", "fully-sharded-data-parallel", "deepspeed", "zero"})
+    out.emplace_back(name, here + "; each replica has all variables");
+  return out;
 }
 
 /// Where MIN:MAX comes from.
@@ -46,7 +62,8 @@ std::vector<cli::Option> options(Asked& a) {
        .help = "The distribution strategy",
        .target = &a.strategy,
        .choices = names_of_strategies(),
-       .shown_default = "parameter-server with a cluster, else all in this process"},
+       .shown_default = "parameter-server with a cluster, else all in this process",
+       .meant = meant_strategies()},
       {.names = "--replicas",
        .placeholder = "N",
        .help = "Replicas of this worker, each on a device of its own, reduced to one update a step; with --strategy "
@@ -77,7 +94,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--topology",
        .placeholder = "XxYxZxC",
        .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
-               "name of a system that isn't here, such as v4:2x2x4",
+               "name of a system that isn't here, such as v4:2x2x4 or v6e-8",
        .target = &a.tpu.topology,
        .shown_default = "what the plug-in says of its devices"},
       {.names = "--num-replicas",
@@ -275,6 +292,8 @@ strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has
     return static_cast<int>(parse_integer(env.get(name), 1, INT_MAX).value_or(0));
   };
   strategy::XlaThreads out{.count = has_group ? number("TFD_PROCESSORS") : 0, .use = use_xla_threads};
+  out.isa = function::find_isa(env);
+  out.use_isa = use_isa;
   for (const char* const name : {"PJRT_NPROC", "NPROC"})
     if (out.count == 0) {
       out.count = number(name);
@@ -291,6 +310,7 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   if (env.has(kMemberFile)) {
     file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.least_workers > 0);
     with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
+    with.on_done = [file] { file->say_done(); };
   }
   if (!fault && !file) return {};
   with.on_step = [fault, file](std::int64_t step) {
@@ -300,16 +320,46 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   return {};
 }
 
-Result<void> check_launched(const Asked& a, const Environment& env) {
-  if (a.kind != &strategy::kMultiWorkerMirroredKind || a.names_cluster() || a.common.cluster == "none" ||
-      env.has("TF_CONFIG"))
-    return {};
-  const auto tasks = resolve::find_launched_tasks(env);
-  if (!tasks) return {};
-  return fail(Code::kUsage,
-              "this is one of {} processes that were started together, and nothing says of which cluster: --cluster {} "
-              "trains in all of them as one; --cluster none in each by itself",
-              tasks->count, tasks->kind);
+bool reads_stdin(const Asked& a, const Environment& env) {
+  if (a.names_cluster() || a.common.cluster == "none") return true;
+  return a.kind != nullptr && !a.kind->is_of_one_host && !resolve::find_launched_tasks(env);
+}
+
+Result<void> check_alone(const Asked& a, bool may_read, cli::Io& io) {
+  if (a.names_cluster() || a.common.cluster == "none") return {};
+  if (!a.is_of_one_host() && resolve::names_cluster(io.env)) return {};
+  const auto world = resolve::find_stated_world(io.env);
+  if (!world) return {};
+  const bool is_group = a.kind == &strategy::kMultiWorkerMirroredKind;
+  const bool trains = a.trains() && !a.common.check && !a.explain;
+  if (!trains && (a.trains() || !is_group || !world->has_rank)) return {};
+  // A cluster may come through stdin, but not through that of mpirun and srun.
+  const bool is_file = process::is_data_source(io.in_fd) && !process::has_reader(io.in_fd);
+  const bool needs_servers = a.kind == &strategy::kParameterServerKind;
+  if (needs_servers && (is_file || !world->has_rank)) return {};
+  if (is_group && may_read && !world->has_rank && process::is_data_source(io.in_fd)) return {};
+  std::string_view besides;
+  if (a.is_of_one_host() && a.kind != &strategy::kTpuKind) besides = "--strategy multi-worker-mirrored";
+  if (a.kind == nullptr && world->kind == "tpu") besides = "--strategy tpu";
+  return fail(resolve::alone_in(*world, besides));
+}
+
+Result<std::optional<cluster::ClusterConfig>> choose_strategy(Asked& a, cli::Io& io) {
+  const bool is_here = resolve::is_kind(a.common.cluster) ||
+                       (a.common.cluster.empty() && (!a.common.jobs.empty() || !a.common.hostfile.empty()));
+  const bool is_stated = a.common.cluster.empty() && a.common.task.empty() && resolve::names_cluster(io.env);
+  if (a.kind != nullptr || !a.trains() || (!is_here && !is_stated)) return std::nullopt;
+  resolve::InputReader input(io.in_fd);
+  auto config = TFD_TRY(training::find_cluster(a.common, input, io, {.required = is_here}));
+  const int workers = workers_of(config.cluster);
+  if (!config.task || config.cluster.has_job("ps") || workers == 0 || config.task->job == "ps") return config;
+  a.kind = &strategy::kMultiWorkerMirroredKind;
+  a.strategy = a.kind->name;
+  if (cluster::is_chief(config.cluster, *config.task) && config.task->job != "evaluator")
+    training::say(io, "tfd-run",
+                  fmt::format("--strategy {}, since the cluster has {} and no ps", a.strategy,
+                              counted(static_cast<std::uint64_t>(workers), "worker")));
+  return config;
 }
 
 Result<void> check_options(const Asked& a) {
@@ -323,8 +373,8 @@ Result<void> check_options(const Asked& a) {
     return fail(Code::kUsage, "--strategy tpu: {} is for other strategies; it has --num-replicas",
                 a.replicas > 0 ? "--replicas" : "--devices");
   if (a.is_of_one_host() && a.names_cluster())
-    return fail(Code::kUsage, "--strategy {} runs in this process: it takes no --cluster, --jobs or --task",
-                a.strategy);
+    return fail(Code::kUsage, "--strategy {} runs in this process: it takes no {}", a.strategy,
+                a.common.hostfile.empty() ? "--cluster, --jobs or --task" : "--hostfile");
   if (a.follows_members() && !a.has_group())
     return fail(Code::kUsage, "--batch is for --strategy multi-worker-mirrored");
   if (a.follows_members() && a.replicas > 0)

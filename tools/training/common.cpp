@@ -17,6 +17,7 @@
 #include "tfd/base/rate.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cluster/slices.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
@@ -87,13 +88,15 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
           {"--rdzv-endpoint", meeting}};
 }
 
-bool warn_of_unread_spec(std::string_view tool, cli::Io& io) {
+bool warn_of_unread_spec(std::string_view tool, bool uses_none, cli::Io& io) {
   const std::string waiting = peek(io.in_fd);
   if (waiting.find_first_not_of(" \t\n") == std::string::npos || waiting.find("\"cluster\"") == std::string::npos)
     return false;
   say(io, tool,
-      "a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: tfd-coordinate; "
-      "to be one task of it: --cluster - --task JOB:INDEX");
+      uses_none
+          ? "a cluster's spec waits in stdin, unread: this run is for one host. To train on the cluster: "
+            "tfd-coordinate; to be one task of it: --cluster - --task JOB:INDEX"
+          : "a cluster's spec waits in stdin, unread: the cluster is TF_CONFIG's; --cluster - takes the one of stdin");
   return true;
 }
 
@@ -109,6 +112,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .placeholder = "JOB=N,…",
        .help = "The jobs of the tasks that Slurm or MPI started, such as ps=2,worker=3",
        .target = &common.jobs},
+      hostfile_option(common.hostfile),
       {.names = "--task",
        .placeholder = "JOB:INDEX",
        .help = "Which task this is, if the spec doesn't say",
@@ -156,7 +160,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .help = "How long a parameter server may be silent before it counts as lost",
        .target = &common.rejoin},
       {.names = "--take-over",
-       .help = "Take the cluster from another run that is using it",
+       .help = "Take the cluster and train.checkpoint.dir from another run that is using them",
        .target = &common.take_over},
       {.names = "--insecure", .help = std::move(words.insecure), .target = &common.insecure},
       key_option(common.key_file),
@@ -172,7 +176,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .env = "TFD_TIMEOUT"},
       {.names = "--grace",
        .placeholder = "DUR",
-       .help = "Time to end after SIGTERM or SIGINT, checkpoint included",
+       .help = "Time to end after SIGTERM, SIGINT or SIGHUP, checkpoint included",
        .target = &common.grace},
   };
   std::move(rest.begin(), rest.end(), std::back_inserter(out));
@@ -180,12 +184,20 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
 }
 
 Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
-                                            bool required) {
+                                            Search search) {
   std::optional<cluster::TaskId> task;
   if (!common.task.empty()) task = TFD_TRY(cli::as_usage(cluster::parse_task(common.task), "--task"));
-  const resolve::SpecSource source{
-      .cluster = common.cluster, .jobs = common.jobs, .task = std::move(task), .required = required};
-  return resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve"));
+  const resolve::SpecSource source{.cluster = common.cluster,
+                                   .jobs = common.jobs,
+                                   .hostfile = common.hostfile,
+                                   .task = std::move(task),
+                                   .required = search.required,
+                                   .prefers_environment = search.prefers_environment,
+                                   .options = {"--cluster", "--jobs", "--task", "--hostfile"}};
+  auto config =
+      TFD_TRY(resolve::find_spec(source, input, io.env, Deadline::after(common.timeout), io.log.for_room("resolve")));
+  TFD_TRY(cluster::check_slices(config));
+  return config;
 }
 
 std::vector<std::string> find_lost_updates(const program::Program& program, const std::string& function,
@@ -286,7 +298,9 @@ Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli
                            std::shared_ptr<http::Board> board) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
-  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, io))](std::string_view line) {
+  train.take_directory = common.take_over;
+  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, train.interrupts, io))](
+                          std::string_view line) {
     if (board) board->add_event(line);
     return events->write(line);
   };
@@ -329,6 +343,8 @@ std::string next_command(const Common& common, const program::TrainDef& train) {
 
 namespace {
 
+constexpr std::string_view kNothingSaved = "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained";
+
 /// What to type next, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (!io.err.is_terminal() && !is_shown_by_launch(io)) return;
@@ -336,7 +352,7 @@ void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io&
     say(io, ending.tool, "--set train.steps=N, or train.epochs, trains further; --start-over begins anew");
   if (ending.next.empty()) return;
   if (summary.checkpoint.empty())
-    say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
+    say(io, ending.tool, std::string(kNothingSaved));
   else
     say(io, ending.tool, fmt::format("next: {} {}", ending.next, shell_word(summary.checkpoint)));
 }
@@ -376,7 +392,10 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
   if (!interrupted) say_next(summary, ending, io);
   if (!interrupted) return 0;
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
-  if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);
+  if (!ending.joins && summary.checkpoint.empty()) {
+    say(io, ending.tool, std::string(kNothingSaved));
+    process::die_of_signal(ending.signal);
+  }
   say(io, ending.tool,
       ending.joins && summary.checkpoint.empty()
           ? "the same command joins the training again"

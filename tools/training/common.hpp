@@ -18,14 +18,15 @@ namespace tfd::training {
 /// Options of like tools', and where these are here.
 std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices);
 
-/// Says that a cluster's spec waits in the pipe that stdin is, where this run uses none; takes nothing from it. False:
-/// none does by now.
-bool warn_of_unread_spec(std::string_view tool, cli::Io& io);
+/// Says that a cluster's spec waits in the pipe that stdin is, where this run uses none, or TF_CONFIG's; takes nothing
+/// from it. False: none does by now.
+bool warn_of_unread_spec(std::string_view tool, bool uses_none, cli::Io& io);
 
 struct Common {
   std::string program;
   std::string cluster;
   std::string jobs;
+  std::string hostfile;
   std::string task;
   std::vector<std::string> overrides;
   std::string checkpoint;
@@ -61,10 +62,15 @@ struct Words {
 /// Options in order: PROGRAM, --cluster, --jobs and --task, then `own`, then the rest.
 std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, Words words);
 
-/// Finds the cluster by --cluster, --jobs, --task, stdin and the environment. If it isn't `required`, stdin isn't read,
-/// and the config is empty if no cluster is given.
+/// How find_cluster() looks.
+struct Search {
+  bool required = true;              // else stdin isn't read, and the config is empty if no cluster is given
+  bool prefers_environment = false;  // stdin isn't read where TF_CONFIG names a cluster
+};
+/// Finds the cluster by --cluster, --jobs, --hostfile, --task, stdin and the environment. kFailedPrecondition: hosts of
+/// other TPU slices aren't known.
 Result<cluster::ClusterConfig> find_cluster(const Common& common, resolve::InputReader& input, cli::Io& io,
-                                            bool required = true);
+                                            Search search);
 
 /// Reads and checks the program, with --set and --data-root. Prints all errors except the returned one.
 Result<program::Program> load_program(const Common& common, program::ProgramOptions options, std::string_view tool,

@@ -258,6 +258,12 @@ class CloudTpu final : public TpuResolver {
     return {};
   }
 
+  /// The hosts of the other slices aren't known.
+  bool lacks_hosts() const {
+    return name_.kind == Kind::kSlice &&
+           static_cast<int>(slice_.hosts.size()) < slice_.num_slices * slice_.hosts_per_slice;
+  }
+
   void add_slice(ClusterConfig& config) const {
     std::map<std::string, int> used;  // several processes of one host have ports of their own
     int index = slice_.first_index;
@@ -265,7 +271,7 @@ class CloudTpu final : public TpuResolver {
       config.cluster.add_task(options_.job_name, index++,
                               google::join_address(host, std::to_string(options_.port + used[host]++)));
     config.no_task_reason = slice_.no_index_reason;
-    if (static_cast<int>(slice_.hosts.size()) < slice_.num_slices * slice_.hosts_per_slice)
+    if (lacks_hosts())
       environment_.log.warning("slice {} of {}: the hosts of the others are not known here", slice_.slice_id,
                                slice_.num_slices);
     describe(config, slice_.accelerator_type, slice_.topology, slice_.hosts_per_slice, slice_.num_slices);
@@ -288,6 +294,7 @@ class CloudTpu final : public TpuResolver {
     if (slices > 1) {
       add("num_slices", JsonValue::Kind::kInteger, std::to_string(slices));
       if (name_.kind == Kind::kSlice) add("slice_id", JsonValue::Kind::kInteger, std::to_string(slice_.slice_id));
+      if (lacks_hosts()) add("hosts_per_slice", JsonValue::Kind::kInteger, std::to_string(hosts));
       add("megascale_coordinator_address", JsonValue::Kind::kString, slice_.coordinator);
     }
     if (tpu.keys.empty()) return;
@@ -320,7 +327,15 @@ class CloudTpu final : public TpuResolver {
     const auto* workers = spec.find_job(options_.job_name);
     if (workers == nullptr || workers->empty())
       return fail(Code::kInvalidArgument, "none of the TPUs exists: job '{}' has no tasks", options_.job_name);
+    if (lacks_hosts() && slice_.slice_id > 0 && !slice_.coordinator.empty()) return first_slices_master();
     return cluster::format_url("grpc", workers->begin()->second);
+  }
+
+  /// The first worker of all slices runs at the coordinator's host.
+  std::string first_slices_master() const {
+    const auto address = cluster::parse_address(slice_.coordinator);
+    return cluster::format_url(
+        "grpc", google::join_address(address ? address->host : slice_.coordinator, std::to_string(options_.port)));
   }
 
   /// The API's root and the form of a node's path below it, "v2/{+name}".

@@ -85,6 +85,7 @@ Result<MpiRank> read_mpi_rank(const Environment& env) {
   }
   MpiRank out;
   out.variable = launcher->rank;
+  out.size_variable = launcher->size;
   out.rank = *TFD_TRY(read_number(env, launcher->rank, 0));
   out.size = TFD_TRY(read_number(env, launcher->size, 1));
   out.local_rank = TFD_TRY(read_first(env, launcher->local_rank, 0));

@@ -13,7 +13,8 @@
 namespace tfd::resolve::detail {
 
 struct MpiRank {
-  std::string variable;  // that said it
+  std::string variable;       // that said it
+  std::string size_variable;  // that says the size
   int rank = 0;
   std::optional<int> size;  // PMIx alone doesn't say it
   std::optional<int> local_rank;

@@ -21,7 +21,12 @@ std::string found(Values values, const FileLoader& load = no_files()) {
 }  // namespace
 
 TEST_CASE("auto: looks in order and stops at the first that is there") {
-  CHECK(found({{"TF_CONFIG", "{}"}, {"SLURM_JOB_NODELIST", "n1"}}) == "tf-config: TF_CONFIG is set");
+  CHECK(found({{"TF_CONFIG", R"({"cluster": {"worker": ["h:1"]}})"}, {"SLURM_JOB_NODELIST", "n1"}}) ==
+        "tf-config: TF_CONFIG is set");
+  for (const char* nothing : {"", " ", "{}", R"({"cluster": {}})", R"({"cluster": {"worker": []}})",
+                              R"({"environment": "cloud"})", R"({"task": {"type": "worker", "index": 0}})"})
+    CHECK(found({{"TF_CONFIG", nothing}, {"SLURM_JOB_NODELIST", "n1"}}) == "slurm: SLURM_JOB_NODELIST is set");
+  CHECK(found({{"TF_CONFIG", "{"}, {"SLURM_JOB_NODELIST", "n1"}}) == "tf-config: TF_CONFIG is set");
   CHECK(found({{"OMPI_COMM_WORLD_RANK", "0"}, {"SLURM_STEP_NODELIST", "n1"}, {"SLURM_PROCID", "0"}}) ==
         "mpi: OMPI_COMM_WORLD_RANK is set");
   CHECK(found({{"SLURM_NODELIST", "n1"}, {"TPU_NAME", "t"}}) == "slurm: SLURM_NODELIST is set");

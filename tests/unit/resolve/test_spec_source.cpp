@@ -94,6 +94,49 @@ TEST_CASE("spec source: stdin before TF_CONFIG, and an empty stdin falls through
   CHECK(find_spec({}, nothing, Environment(), soon(), {}).error().code == Code::kUsage);
 }
 
+TEST_CASE("spec source: a silent stdin never hides TF_CONFIG") {
+  Environment env;
+  env.set("TF_CONFIG", R"({"cluster": {"ps": ["p:1"]}})");
+  Feed silent;
+  InputReader input(silent.fd());
+  std::string said;
+  const Log log("resolve",
+                [&](LogLevel, std::string_view, std::string_view text) { said += std::string(text) + '\n'; });
+  const auto ask = [&](const SpecSource& source) { return find_spec(source, input, env, soon(), log); };
+  CHECK(ask({.task = std::nullopt, .patience = 1ms})->cluster.has_job("ps"));
+  CHECK(said == "no cluster spec on stdin: the cluster is TF_CONFIG's (--cluster - waits for one)\n");
+  said.clear();
+  CHECK(ask({.task = std::nullopt, .prefers_environment = true, .patience = 1h})->cluster.has_job("ps"));
+  env.set("OMPI_COMM_WORLD_RANK", "0");  // mpirun keeps rank 0's open
+  env.set("OMPI_COMM_WORLD_SIZE", "2");
+  CHECK(ask({.task = std::nullopt, .patience = 1h})->cluster.has_job("ps"));
+  CHECK(said.empty());
+}
+
+TEST_CASE("spec source: TF_CONFIG without a task of any job names no cluster") {
+  Environment env;
+  env.set("TF_CONFIG", "{}");
+  Feed feed;
+  feed.say(kSpec);
+  InputReader input(feed.fd());
+  CHECK(find_spec({.task = std::nullopt, .prefers_environment = true}, input, env, soon(), {})
+            ->cluster.has_job("worker"));
+  Feed empty;
+  empty.end();
+  InputReader nothing(empty.fd());
+  CHECK(find_spec({}, nothing, env, soon(), {}).error().code == Code::kUsage);
+}
+
+TEST_CASE("spec source: a message names only options that the tool has") {
+  const std::vector<std::string_view> own{"--cluster", "--jobs", "--hostfile"};
+  CHECK(in_words_of_tool("give --hostfile FILE, or --port-base N: use mpirun's --map-by slot", "mpi", own) ==
+        "give --hostfile FILE, or tfd-resolve mpi --port-base N: use mpirun's --map-by slot");
+  CHECK(in_words_of_tool("give --tasks-per-node (srun --het-group says where)", "slurm", own) ==
+        "give tfd-resolve slurm --tasks-per-node (srun --het-group says where)");
+  CHECK(in_words_of_tool("--task is missing", "env", {}) == "tfd-resolve tf-config --task is missing");
+  CHECK(in_words_of_tool("a--b -- '--x' ---- --1", "mpi", {}) == "a--b -- '--x' ---- --1");
+}
+
 TEST_CASE("spec source: a tool that needs none leaves stdin alone") {
   Feed silent;
   InputReader input(silent.fd());

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "google_world.hpp"
+#include "tfd/cluster/formats.hpp"
+#include "tfd/cluster/slices.hpp"
 #include "tfd/resolve/tpu.hpp"
 
 using namespace tfd;
@@ -80,6 +82,55 @@ TEST_CASE("tpu slice: hosts of other slices that can't be told are holes, said a
   CHECK(shown(config) == R"({"worker": {"2": "10.0.0.1:8470", "3": "10.0.0.2:8470"}} worker:2)");
   REQUIRE_FALSE(world.said.empty());
   CHECK(world.said.back() == "slice 1 of 2: the hosts of the others are not known here");
+}
+
+TEST_CASE("tpu slice: ranks and the coordinator count over all slices, also where their hosts aren't known") {
+  const auto environment = [](int slice, int worker, cluster::Format format) {
+    GoogleWorld world;
+    const auto config = resolve_here(world, {{"TPU_WORKER_HOSTNAMES", slice == 0 ? "z,v" : "x,y"},
+                                             {"TPU_WORKER_ID", std::to_string(worker)},
+                                             {"MEGASCALE_NUM_SLICES", "2"},
+                                             {"MEGASCALE_SLICE_ID", std::to_string(slice)},
+                                             {"MEGASCALE_COORDINATOR_ADDRESS", "z:8080"}});
+    REQUIRE(config);
+    CHECK(config->master == "grpc://z:8470");
+    // What goes through a pipe says the same.
+    const auto passed = cluster::cluster_config_from_json(cluster::cluster_config_to_json(*config), "stdin");
+    return *cluster::child_environment(*passed, format);
+  };
+  const Environment jax = environment(1, 1, cluster::Format::kJax);
+  CHECK(jax.get("JAX_COORDINATOR_ADDRESS") == "z:8482");
+  CHECK(jax.get("JAX_NUM_PROCESSES") == "4");
+  CHECK(jax.get("JAX_PROCESS_ID") == "3");
+  const Environment first = environment(0, 0, cluster::Format::kJax);
+  CHECK(first.get("JAX_COORDINATOR_ADDRESS") == "z:8482");
+  CHECK(first.get("JAX_NUM_PROCESSES") == "4");
+  CHECK(first.get("JAX_PROCESS_ID") == "0");
+  const Environment torch = environment(1, 0, cluster::Format::kPytorch);
+  CHECK(torch.get("MASTER_ADDR") == "z");
+  CHECK(torch.get("RANK") == "2");
+  CHECK(torch.get("WORLD_SIZE") == "4");
+  CHECK(torch.get("LOCAL_RANK") == "0");
+  CHECK(torch.get("GROUP_RANK") == "2");
+  CHECK(torch.get("GROUP_WORLD_SIZE") == "4");
+  CHECK(environment(1, 1, cluster::Format::kTorchrun).get("PET_NODE_RANK") == "3");
+}
+
+TEST_CASE("tpu slice: without the coordinator's address there are no ranks, and a training says what to do") {
+  GoogleWorld world;
+  const auto config = resolve_here(world, {{"TPU_WORKER_HOSTNAMES", "x,y"},
+                                           {"TPU_WORKER_ID", "1"},
+                                           {"MEGASCALE_NUM_SLICES", "2"},
+                                           {"MEGASCALE_SLICE_ID", "1"}});
+  REQUIRE(config);
+  CHECK(cluster::child_environment(*config, cluster::Format::kJax).error().message ==
+        "this is slice 1 of 2, and nothing says where the first one is: MEGASCALE_COORDINATOR_ADDRESS is unset");
+  const auto checked = cluster::check_slices(*config);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == Code::kFailedPrecondition);
+  CHECK(checked.error().message ==
+        "this is slice 1 of 2 TPU slices, and the hosts of the others are not known here: on each of the 4 hosts, "
+        "tfd-launch --rendezvous HOST:PORT --nnodes 4 -- tfd-run … trains in all of them as one");
 }
 
 TEST_CASE("tpu slice: a TPU VM's attributes") {

@@ -17,7 +17,8 @@ struct Sighting {
   bool found = false;
   std::string why;
 };
-/// The resolvers in the order in which they were looked for, up to and including the first that fits: tf-config, mpi
+/// The resolvers in the order in which they were looked for, up to and including the first that fits: tf-config (where
+/// TF_CONFIG names a cluster), mpi
 /// (under mpirun or mpiexec, whose ranks SLURM_PROCID doesn't tell), slurm, tpu (a TPU VM or TPU_NAME), kubernetes (in
 /// a pod).
 std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file);
@@ -31,6 +32,8 @@ Result<std::string> choose_kind(const ResolverEnvironment& environment);
 struct LaunchedTasks {
   std::string kind;
   int count = 0;
+  std::string variable;  // that says how many there are
+  std::string value;     // as it is set
 };
 /// Those of which this process is one; nullopt where it was started by none of these, or alone, or where their
 /// variables can't be read.
@@ -38,7 +41,8 @@ std::optional<LaunchedTasks> find_launched_tasks(const Environment& env);
 /// What a kind can be told without options of its own.
 struct KindOptions {
   std::optional<cluster::TaskId> task = {};
-  std::string jobs = {};  // "ps=2,worker=3": of slurm and mpi, kUsage for others
+  std::string jobs = {};      // "ps=2,worker=3": of slurm and mpi, kUsage for others
+  std::string hostfile = {};  // of mpi, kUsage for others
 };
 /// Otherwise with default options; auto as choose_kind(). `environment` must outlive it.
 Result<std::unique_ptr<Resolver>> make_kind_resolver(std::string_view kind, const ResolverEnvironment& environment,

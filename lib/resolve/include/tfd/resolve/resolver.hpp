@@ -50,6 +50,9 @@ struct TfConfigOptions {
 /// Reads the variable TF_CONFIG. kNotFound when it is unset, but with Compat::kTensorflow, where that is an empty
 /// cluster.
 Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const TfConfigOptions& options);
+/// Whether TF_CONFIG names a task of a cluster. Not where it is unset, blank, {} or without any task; one that can't be
+/// read counts, so that its error is seen.
+bool names_cluster(const Environment& env);
 
 /// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it
 /// fails.

@@ -1,18 +1,27 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a tool finds its cluster spec: the one place with the rule of the design ("The tools"):
-// --cluster FILE|-|KIND|env|none; else stdin, if that is a FIFO, a socket or a regular file (one JSON document, not the
-// end of file; end of file before the first byte falls through); else TF_CONFIG. Thread rule: one thread; blocks until
-// the deadline.
+// Where a tool finds its cluster spec: the one place with the rule:
+//
+// 1. --cluster FILE|-|KIND|env|none.
+// 2. stdin, if it is a FIFO, a socket or a regular file: one JSON document. The end of the file before the first byte
+//    falls through. Where TF_CONFIG names a cluster, a silent stdin is given up after SpecSource::patience, and
+//    mpirun's and srun's isn't read at all.
+// 3. TF_CONFIG, if it names a cluster. It comes before stdin for tools that are members rather than ends of a pipeline
+//    (SpecSource::prefers_environment).
+//
+// Thread rule: one thread; blocks until the deadline.
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/log.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cluster/cluster_config.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -49,17 +58,28 @@ class InputReader {
 };
 
 struct SpecSource {
-  std::string cluster;                  // the --cluster option; empty where it wasn't given
-  std::string jobs = {};                // the --jobs option: of a kind whose tasks have no jobs by themselves
-  std::optional<cluster::TaskId> task;  // the --task option: overrides the spec's
-  bool required = true;                 // else: an empty config where there is none, and stdin is left alone
+  std::string cluster;                           // the --cluster option; empty where it wasn't given
+  std::string jobs = {};                         // the --jobs option: of a kind whose tasks have no jobs by themselves
+  std::string hostfile = {};                     // the --hostfile option: of mpi
+  std::optional<cluster::TaskId> task;           // the --task option: overrides the spec's
+  bool required = true;                          // else: an empty config where there is none, and stdin is left alone
+  bool prefers_environment = false;              // stdin isn't looked at where TF_CONFIG names a cluster
+  Duration patience = std::chrono::seconds(10);  // with a silent stdin, where TF_CONFIG names a cluster
+  /// The options of tfd-resolve that this tool has, too: messages name others as tfd-resolve's.
+  std::vector<std::string_view> options = {};
 };
 
 /// --cluster takes a file, - for stdin, none, or what is_kind() says: env (also tf-config), slurm, kubernetes, tpu,
-/// mpi, auto. With jobs, "ps=2,worker=3", it is slurm or mpi (kUsage: another one), by default the one that is here.
+/// mpi, auto. With jobs, "ps=2,worker=3", it is slurm or mpi (kUsage: another one), by default the one that is here;
+/// with a hostfile it is mpi.
 /// kUsage where a spec is required and there is none: says the three ways; kDeadlineExceeded (75) after the
 /// deadline on a silent stdin; kInvalidArgument for an empty spec or bad JSON.
 Result<cluster::ClusterConfig> find_spec(const SpecSource& source, InputReader& input, const Environment& env,
                                          Deadline deadline, const Log& log);
+
+/// A resolver's message in the words of a tool that has only these of its options: "give --hostfile FILE" becomes "give
+/// tfd-resolve mpi --hostfile FILE". Options of other programs stay ("mpirun's --map-by").
+std::string in_words_of_tool(std::string_view message, std::string_view kind,
+                             std::span<const std::string_view> options);
 
 }  // namespace tfd::resolve
