@@ -740,6 +740,7 @@ def _check_step(framework, module, batch, values):
         if not found:
             return _unchecked(f"this machine runs none of {', '.join(platforms)}")
         theirs, random = framework.steps(batch, values)
+        framework.refuse_changes()
         run = _executable(module.sized(batch.size))
         steps, initial = [], {name: variable.value for name, variable in framework.variables.items()}
         given, then = _given_values(framework), initial
@@ -942,8 +943,10 @@ def _compare(framework, theirs, ours, before, precision, nudged, number):
         near = nudged(number) if near is None else near  # does rounding explain it?
         if np.isfinite(difference) and difference <= 20 * max(_distance(get(one), get(ours)) for one in near):
             continue
+        hint = f"; a step changes {', '.join(framework.attributes)}, which {'are' if len(framework.attributes) > 1 else 'is'} no buffer" if (
+            framework.attributes) else ""
         raise ValueError(f"{who}: {what}{where} differs: {_shown(their)} in {who}, {_shown(our)} in the exported module (by {difference:.3g}; the largest "
-                         f"value is {largest:.3g}){_UNCHECKED}")
+                         f"value is {largest:.3g}){hint}{_UNCHECKED}")
 
 
 def _shown(value):
@@ -975,12 +978,13 @@ def _compare_changes(framework, theirs, ours, before):
             raise ValueError(f"{who}: {name!r} is trained by the exported program, but not in {who}{_UNCHECKED}")
     for name, value in theirs.values.items():
         their, our = _changes(before[name], value), _changes(before[name], ours.values[name])
-        if their and not our:
+        if their == our or not _changes(value, ours.values[name]):  # or both by a rounding
+            continue
+        if their:
             raise ValueError(f"{who}: {name!r} changes in a step of {who} ({_shown(before[name])} becomes {_shown(value)}), but not in the exported "
                              f"module{_UNCHECKED}")
-        if our and not their:
-            raise ValueError(f"{who}: {name!r} changes in the exported module ({_shown(before[name])} becomes {_shown(ours.values[name])}), but not in a "
-                             f"step of {who}{_UNCHECKED}")
+        raise ValueError(f"{who}: {name!r} changes in the exported module ({_shown(before[name])} becomes {_shown(ours.values[name])}), but not in a "
+                         f"step of {who}{_UNCHECKED}")
 
 
 def _compare_names(framework, module, theirs, ours, before):
@@ -1110,7 +1114,8 @@ def _flattened(tree, path=""):
 class _Jax:
     """How functions of (params, [state,] batch, …) become modules."""
 
-    own_name, own_random, draws = "jax", False, False  # own_random: its random numbers aren't those that tfd gives; draws: a step drew some
+    # own_random: its random numbers aren't those that tfd gives; draws: a step drew some; attributes: what a step changed of the model's
+    own_name, own_random, draws, attributes = "jax", False, False, ()
 
     def __init__(self, loss, params, state, names, state_names, gradients=False, platforms=("cpu",), tables=None):
         import jax as j
@@ -1212,6 +1217,9 @@ class _Jax:
                    *({"gradient": self.table_of[batch.names[i]], "ids": {"dataset": dataset, "field": batch.names[i]}} for i in places),
                    *(_assignment(one, self.variables[one]) for i, one in enumerate(self.state_names) if i not in unchanged), *_metric_outputs(metrics)]
         return _Module(text, self.inputs_of(batch.bindings(dataset=dataset), given), outputs)
+
+    def refuse_changes(self):
+        """Refuses what the framework changes and no program can."""
 
     @staticmethod
     def key():
@@ -1617,7 +1625,7 @@ def _tensorflow_names(variables):
 class _TensorFlow:
     """How functions of fields become modules; their variables are arguments after these, in the order in which they are captured."""
 
-    platforms, own_name, own_random, draws = ("cpu",), "tensorflow", False, False
+    platforms, own_name, own_random, draws, attributes = ("cpu",), "tensorflow", False, False, ()
 
     def __init__(self, loss, names):
         named = _variables_of(names) if names else {}
@@ -1638,6 +1646,9 @@ class _TensorFlow:
             fields = {name: fields[name] for name in self.parameters(self.loss) if name in fields}
         dtypes = [np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype) for value in fields.values()]
         return _Batch(list(fields), [(tuple(np.shape(value)), dtype) for value, dtype in zip(fields.values(), dtypes)], list, values=list(fields.values()))
+
+    def refuse_changes(self):
+        """XLA compiles none."""
 
     @staticmethod
     def key():
@@ -1820,7 +1831,13 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
     traced = _Torch(module, loss, platforms, decays)
     if options.get("check", True):
         traced = traced.without_unused(fields_of_batch, _example_values(fields_of_batch, fields_of_batch.values, options["data"]))
-    return _export(traced, fields_of_batch, to, stated, **options)
+    try:
+        return _export(traced, fields_of_batch, to, stated, **options)
+    except ValueError:
+        raise
+    except Exception:
+        traced.refuse_changes()
+        raise
 
 
 def _arrays(tree):
@@ -1944,20 +1961,25 @@ def _torch_tensors(module):
     return {name: tensor for name, tensor in [*parameters, *module.named_buffers()] if name in saved}
 
 
+class _FailsInTorch(ValueError):
+    """A step that torch itself can't make."""
+
+
 class _Torch(_Jax):
     """A torch module as functions of (trained parameters, other tensors, batch)."""
 
     own_name, own_random = "torch", True
 
-    def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False):
+    def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False, attributes=()):
         """unused: parameters that have no gradient. made: the steps that torch has made, and with how many rows."""
         self.module, self.of_module, self.decays, self.made, self.draws = module, loss, decays, made, draws
+        self.attributes = attributes
         tensors = _torch_tensors(module)
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False) and name not in unused]
         others = [name for name in tensors if name not in trained]
         values = {name: _torch_array(tensor) for name, tensor in tensors.items()}
         double = [name for name, value in values.items() if value.dtype == np.float64]
-        if double and not _jax_x64():
+        if double and not _jax_x64() and made is None:
             import warnings
             warnings.warn(f"tfd_export: {', '.join(double[:3])}{' …' if len(double) > 3 else ''}: float64 becomes float32: set jax_enable_x64 to keep it", stacklevel=3)
         super().__init__(None, [values[name] for name in trained], [values[name] for name in others], trained, others, platforms=platforms)
@@ -2002,31 +2024,41 @@ class _Torch(_Jax):
 
     def without_unused(self, batch, values):
         """The same, where parameters that have no gradient in torch aren't trained, as torch's optimizers pass over them."""
-        steps, _ = self.steps(batch, values)
-        for name in self.names:
-            if _changes(self.variables[name].value, steps[0].values[name]):
-                raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
-        _refuse_unsaved(self, steps[0])
+        try:
+            steps, _ = self.steps(batch, values)
+        except _FailsInTorch:  # the export may know why; else its check fails so, too
+            return self
         unused = [name for name, gradient in steps[0].gradients.items() if gradient is None]
         steps = [_Step(one.loss, {name: value for name, value in one.gradients.items() if name not in unused}, one.values, one.others) for one in steps]
-        return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws)
+        return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws, self.attributes)
+
+    def refuse_changes(self):
+        """Refuses what a step of torch changes and no program can: a trace of it fails in many ways, or not at all."""
+        step = self.made[0][0] if self.made else _Step(None, {}, {})
+        for name in step.gradients:
+            if _changes(self.variables[name].value, step.values[name]):
+                raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
+        _refuse_unsaved(self, step)
 
     def steps(self, batch, values):
         """Two steps as torch itself makes them, without the optimizer; the module, the gradients that it has and the random numbers stay as they were. The
         second one shows state that the first one leaves where no variable is."""
+        import torch as t
         if self.made is not None and self.made[1] == batch.size:
             return self.made[0], False
         tensors = _torch_tensors(self.module)
         names = {id(one): name for name, one in tensors.items()}
         kinds = [np.dtype(dtype) for _, dtype in batch.specs]
-        forms = [values, [value.astype("int64" if kind.kind in "iu" else kind) for value, kind in zip(values, kinds)]]
-        with _torch_as_it_was(self.module):
+        own = "float64" if any(one.dtype == t.float64 for one in self.module.parameters()) else "float32"
+        forms = [values, *([value.astype("int64" if kind.kind in "iu" else floats if kind.name == "float32" else kind)
+                            for value, kind in zip(values, kinds)] for floats in ("float32", own))]
+        with _torch_as_it_was(self.module), _without_recomputing():
             if not self.module.training:
                 self.module.train()
             found = []
             unsaved = {name: one for name, one in self.module.named_buffers() if id(one) not in names and name not in tensors}
             other = {name: _torch_array(one).copy() for name, one in unsaved.items()}
-            numbers = _random_states()
+            numbers, attributes = _random_states(), _torch_attributes(self.module)
             for _ in range(2):
                 result = self._step(batch, forms)
                 by_name, buffers = _torch_tensors(self.module), dict(self.module.named_buffers())
@@ -2036,6 +2068,8 @@ class _Torch(_Jax):
                 found.append(_Step(np.array(_torch_array(result)), gradients, plain, {
                     name: (then, np.array(_torch_array(buffers[name]))) for name, then in other.items() if buffers.get(name) is not None}))
             self.draws = numbers != _random_states()
+            self.attributes = [repr(name) for name, value in _torch_attributes(self.module).items()
+                               if name not in attributes or _distance(value, attributes[name]) > 0]
         return found, False
 
     def _step(self, batch, forms):
@@ -2054,7 +2088,7 @@ class _Torch(_Jax):
                 return value
             except Exception as problem:
                 problems.append(problem)
-        raise ValueError(f"torch: the step fails in torch itself: {_first_line(problems[0])}{_UNCHECKED}") from problems[0]
+        raise _FailsInTorch(f"torch: the step fails in torch itself: {_first_line(problems[0])}{_UNCHECKED}") from problems[0]
 
     def training(self, batch, name, dataset):
         def plain(params, state, batch):
@@ -2089,6 +2123,34 @@ class _Torch(_Jax):
                 raise
 
         return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
+
+
+@contextlib.contextmanager
+def _without_recomputing():
+    """Within this torch.utils.checkpoint computes once, as the exported module does: a second time would move the statistics of a batch
+    normalization twice."""
+    from unittest import mock
+
+    import torch as t
+    import torch.utils.checkpoint as of_torch
+
+    def once(*_, **__):
+        yield
+
+    def reentrant(function, _, *arguments):  # no gradients within, unless one of the arguments has one
+        with t.set_grad_enabled(t.is_grad_enabled() and any(getattr(one, "requires_grad", False) for one in arguments)):
+            return function(*arguments)
+
+    with mock.patch.object(of_torch, "_checkpoint_without_reentrant_generator", once), mock.patch.object(
+            of_torch.CheckpointFunction, "apply", staticmethod(reentrant)):
+        yield
+
+
+def _torch_attributes(module):
+    """{name: array} of numbers and tensors that are attributes of the module's layers, but neither parameters nor buffers."""
+    import torch as t
+    return {f"{prefix}.{name}" if prefix else name: _torch_array(value).copy() if isinstance(value, t.Tensor) else np.asarray(value)
+            for prefix, one in module.named_modules() for name, value in vars(one).items() if type(value) in (int, float, t.Tensor)}
 
 
 def _random_states():
@@ -2183,7 +2245,7 @@ def _as_torch_does(environment):
                 (t.utils.checkpoint, "_checkpoint_without_reentrant_generator", without_recomputing),
                 (t.nn.functional, "batch_norm", _batch_norm),
                 (t.nn.functional, "instance_norm", _instance_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
-                (t.autograd.Function, "apply", classmethod(_applied(environment, t.autograd.Function.apply.__func__))),
+                (t.autograd.Function, "apply", classmethod(_applied(environment))),
                 (autocast, "__enter__", refuse_autocast)]
     replaced += [(t._VF, name, _recurrent(environment, step, getattr(t._VF, name))) for name, step in _recurrent_steps().items()]
     norms = _norms_of_torch()
@@ -2335,7 +2397,7 @@ class _Context:
     save_for_forward = mark_non_differentiable
 
 
-def _applied(environment, own):
+def _applied(environment):
     """torch.autograd.Function.apply(), of which torchax differentiates forward(): with backward() as its gradient, by jax.custom_vjp."""
     import jax as j
     import torch as t
@@ -2343,8 +2405,9 @@ def _applied(environment, own):
     interop = _torchax().interop
 
     def apply(cls, *arguments, **more):
-        if issubclass(cls, CheckpointFunction):  # its backward() differentiates by torch what JAX differentiates anyway
-            return own(cls, *arguments, **more)
+        if issubclass(cls, CheckpointFunction):  # computed under no_grad(), and once more by its backward(); JAX differentiates the function itself
+            function, _, *arguments = arguments
+            return function(*arguments)
         apart = cls.setup_context is not t.autograd.Function.setup_context
         if apart:
             bound = inspect.signature(cls.forward).bind(*arguments, **more)
@@ -2542,6 +2605,18 @@ def _is_keras(model):
     return hasattr(model, "stateless_call")
 
 
+def _check_model(path):
+    """Refuses what is neither a .keras file nor FILE.py:NAME, before a framework is loaded."""
+    if path.rpartition(":")[0].endswith(".py"):
+        return
+    if path.endswith((".pt", ".pth", ".bin", ".safetensors")):
+        raise _Refused(f"{path} has weights, not the module: name that as FILE.py:NAME, and its weights by --state-dict", 64)
+    if not path.endswith((".keras", ".h5")):
+        raise _Refused(f"{path} is neither a .keras file nor FILE.py:NAME", 64)
+    if not pathlib.Path(path).is_file():
+        raise _Refused(f"there is no file {path}")
+
+
 def _load_model(path):
     """The model of a .keras file, or the one of FILE.py:NAME."""
     file, _, name = path.rpartition(":")
@@ -2555,12 +2630,6 @@ def _load_model(path):
         if not _is_keras(model) and not hasattr(model, "state_dict"):
             raise _Refused(f"{path} is a {type(model).__name__}, neither a Keras model nor a torch module")
         return model
-    if path.endswith((".pt", ".pth", ".bin", ".safetensors")):
-        raise _Refused(f"{path} has weights, not the module: name that as FILE.py:NAME, and its weights by --state-dict", 64)
-    if not path.endswith((".keras", ".h5")):
-        raise _Refused(f"{path} is neither a .keras file nor FILE.py:NAME", 64)
-    if not pathlib.Path(path).is_file():
-        raise _Refused(f"there is no file {path}")
     import warnings
 
     import keras as k
@@ -2738,10 +2807,8 @@ def _check_options(asked):
             raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
 
 
-def _export_as_asked(model, asked):
-    """Exports the model -> the program."""
-    arrays = _read_arrays(asked.data, asked.label)
-    test = _read_arrays(asked.test, asked.label) if asked.test else None
+def _export_as_asked(model, asked, arrays, test):
+    """Exports the model, for these data to train and to evaluate with -> the program."""
     inputs = [one.name for one in getattr(model, "inputs", None) or []] if _is_keras(model) else []
     if len(inputs) > 1 and set(inputs) <= set(arrays):
         arrays, test = ({f"x/{name}" if name in inputs else name: one for name, one in of.items()} if of else None for of in (arrays, test))
@@ -2794,6 +2861,8 @@ def main(arguments=None):
     try:
         asked = _parser().parse_args(arguments)
         _check_options(asked)
+        _check_model(asked.model)
+        arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is there
         model = _load_model(asked.model)
@@ -2805,7 +2874,7 @@ def main(arguments=None):
             _save_with(model, asked)
             print(asked.to)
             return 0
-        program = _export_as_asked(model, asked)
+        program = _export_as_asked(model, asked, arrays, test)
         print(program.directory / "program.json")
         _say_next(program)
         return 0
