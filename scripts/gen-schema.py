@@ -98,7 +98,7 @@ OPTIMIZERS = {
 OF_GROUPS = {"learning_rate": ref("rate"), "clipvalue": any_of(POSITIVE, NULL), "clipnorm": any_of(POSITIVE, NULL)}
 OF_ALL = {
     "global_clipnorm": any_of(POSITIVE, NULL),
-    "on_nonfinite": enum("stop skip"),
+    "on_nonfinite": enum("stop skip continue"),
     "loss_scale": any_of(POSITIVE, NULL, record({"initial": POSITIVE, "growth_steps": POSITIVE_INTEGER})),
 }
 
@@ -240,11 +240,24 @@ FILES = {
 ON_ERROR = {"on_error": enum("fail skip")}
 OF_FILE = {"dtype": ref("dtype"), "shape": ref("shape")}
 OF_RECORD = {"dtype": ref("field_dtype"), "shape": ref("open_shape")}
-COLUMNS = any_of(NATURAL, list_of(NATURAL, minItems=2, maxItems=2))
+COLUMNS = any_of(NATURAL, list_of(NATURAL, minItems=2, maxItems=2), TEXT, list_of(TEXT, minItems=1))
 OF_CSV = {
-    "fields": map_of(record({"columns": COLUMNS, "dtype": ref("field_dtype"), "shape": ref("shape")}, "columns")),
+    "fields": map_of(
+        record(
+            {
+                "columns": COLUMNS,
+                "dtype": ref("field_dtype"),
+                "shape": ref("shape"),
+                "vocabulary": list_of(TEXT, minItems=1),
+                "unknown": INTEGER,
+            },
+            "columns",
+        )
+    ),
     "header": BOOL,
     "delimiter": ANY_TEXT,
+    "quoting": enum("minimal none"),
+    "names": list_of(TEXT, minItems=1),
     **ON_ERROR,
 }
 OF_JSONL = {"fields": map_of(record(OF_RECORD)), **ON_ERROR}
@@ -390,11 +403,12 @@ TRAIN = record(
         "max_time": ref("duration"),
         "log_every": POSITIVE_INTEGER,
         "replicas": enum("each split"),
+        "on_nonfinite": enum("stop continue"),
         "checkpoint": record(
             {
                 "by": enum("auto servers coordinator"),
                 "dir": TEXT,
-                "every": any_of(POSITIVE_INTEGER, ref("duration")),
+                "every": any_of(POSITIVE_INTEGER, ref("duration"), {"const": "never"}),
                 "keep": {"type": "integer", "minimum": 0, "maximum": 1_000_000},
                 "keep_best": record(BEST, "metric"),
                 "on": enum("chief hosts"),
@@ -415,7 +429,7 @@ PROGRAM = {
         {
             "$schema": about("where this schema is, for editors", ANY_TEXT),
             "v": about("the version of the format", {"const": 1}),
-            "seed": about("for random inputs without a seed of their own", NATURAL),
+            "seed": about("for initializers, shuffles and random inputs without a seed of their own", NATURAL),
             "weights": about("a safetensors file with the values of all variables", TEXT),
             "variables": about("in the order in which they are created", map_of(ref("variable"))),
             "optimizer": about("how gradients change the variables", ref("optimizer")),
@@ -435,7 +449,9 @@ PROGRAM = {
         "initializer": INITIALIZERS,
         "rate": any_of(NOT_NEGATIVE, SCHEDULES),
         "optimizer": any_of(
-            *(record({name: optimizer(own)}, name) for name, own in OPTIMIZERS.items()), MODULE_OPTIMIZER
+            enum(" ".join(OPTIMIZERS)),  # with its defaults
+            *(record({name: optimizer(own)}, name) for name, own in OPTIMIZERS.items()),
+            MODULE_OPTIMIZER,
         ),
         "pipeline": list_of(ref("stage"), minItems=1),
         "stage": STAGES,

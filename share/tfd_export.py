@@ -4,8 +4,8 @@
     import tfd_export
     program = tfd_export.jax(loss, params, {"image": images, "label": labels}, "digits", optimizer={"adam": {"learning_rate": 0.001}})
     program.evaluation(accuracy, {"image": images, "label": labels}, data={"image": test_images, "label": test_labels})
-    ...                                                   # $ tfd-run digits/program.json --set train.checkpoint.dir=ck
-    params = tfd_export.load_into(params, "ck")
+    ...                                                   # $ tfd-run digits/program.json
+    params = tfd_export.load_into(params, "digits")
 
 Without writing Python: python -m tfd_export model.keras --data train.npz, see --help.
 
@@ -13,12 +13,18 @@ It writes what tfd-program(5) describes: program.json, one StableHLO module (tex
 that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
 """
 import contextlib
+import difflib
 import fnmatch
+import importlib.util
 import inspect
 import json
+import os
 import pathlib
 import re
+import shutil
 import struct
+import subprocess
+import sys
 
 try:
     import numpy as np
@@ -26,9 +32,12 @@ except ImportError:
     _MISSING = "tfd_export: NumPy is missing, as is what to export from: pip install keras jax, for example"
     if __name__ != "__main__":
         raise ImportError(_MISSING) from None
-    import sys
     print(_MISSING, file=sys.stderr)
     raise SystemExit(78) from None
+
+# Keras reads it when it is imported. Keras models are exported from its JAX backend; with TensorFlow in use the choice is left to Keras.
+if "KERAS_BACKEND" not in os.environ and not {"keras", "tensorflow"} & set(sys.modules) and importlib.util.find_spec("jax"):
+    os.environ["KERAS_BACKEND"] = "jax"
 
 # ---------------------------------------------------------------------------------------------------- safetensors
 
@@ -100,25 +109,41 @@ def read_checkpoint(path):
 
 
 def checkpoint_path(checkpoint):
-    """Where a checkpoint is: itself, or the newest one of a directory that tfd wrote."""
+    """The path of a checkpoint: the file itself, or the newest checkpoint of a directory that tfd wrote, or of a program (its directory, or its
+    program.json). FileNotFoundError if there is none."""
     checkpoint = pathlib.Path(checkpoint)
-    if not checkpoint.is_dir():
-        return checkpoint
-    index = checkpoint / "index.json"
+    program = checkpoint / "program.json" if checkpoint.is_dir() else checkpoint
+    if program.name == "program.json" and program.exists() and not (checkpoint / "index.json").exists():
+        directory = json.loads(program.read_text())["train"].get("checkpoint", {}).get("dir")
+        if directory is None:
+            raise FileNotFoundError(f"{program} states no train.checkpoint.dir: give the directory that tfd-run wrote checkpoints to")
+        return _newest(program.parent / directory, f"tfd-run {program}")
+    if not checkpoint.exists():
+        raise FileNotFoundError(f"{checkpoint} doesn't exist: has the program been trained yet? tfd-run PROGRAM writes checkpoints")
+    return _newest(checkpoint, "tfd-run PROGRAM") if checkpoint.is_dir() else checkpoint
+
+
+def _newest(directory, command):
+    """The newest checkpoint of a directory; `command` writes some there."""
+    index = directory / "index.json"
     if index.exists():
         found = json.loads(index.read_text())
-        return checkpoint if "parts" in found else checkpoint / found["latest"]
-    steps = sorted(checkpoint.glob("step-*.safetensors"))
+        if "parts" in found:
+            return directory
+        if found.get("latest"):
+            return directory / found["latest"]
+    steps = sorted(directory.glob("step-*.safetensors"))
     if not steps:
-        raise FileNotFoundError(f"{checkpoint} has no checkpoint (step-N.safetensors)")
+        raise FileNotFoundError(f"{directory} has no checkpoint (step-N.safetensors): has the program been trained yet? {command} writes checkpoints")
     return steps[-1]
 
 
 # ---------------------------------------------------------------------------------------------------- weights, back
 
 def load_into(target, checkpoint):
-    """Brings the values of a checkpoint (or of any safetensors file) into what was exported.
+    """Brings the values of a checkpoint into what was exported.
 
+    checkpoint: the directory of the program, "mine", of which the newest checkpoint is taken; a directory of checkpoints; or a safetensors file.
     target: a Keras model, a torch module or TensorFlow variables (a tf.Module, a list of them, or the dict that tensorflow() was given), which
     are changed in place; or a tree of arrays as jax() takes it (params, or state), of which a new one is returned. ValueError names what is missing or of
     another shape.
@@ -210,6 +235,17 @@ class _Module:
     def __init__(self, text, inputs, outputs):
         self.inputs, self.outputs = inputs, outputs
         self.text = _tidy(text, [_label(one) for one in inputs], [_label(one) for one in outputs])
+
+    def sized(self, size):
+        """Its text for a batch of that size."""
+        if not self.text.startswith("// tfd-template"):
+            return self.text
+
+        def number(found):
+            value = eval(found[1], {"b": size})  # an expression of _expression()
+            return str(value) if isinstance(value, int) else f"{value:.17e}"
+
+        return re.sub(r"\$\{([^}]*)\}", number, self.text)
 
     def uses(self, name):
         """Whether the argument of that name is used."""
@@ -348,9 +384,23 @@ class Program:
             raise ValueError(_unlike_program(optimizer))
         self.directory = pathlib.Path(to)
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._framework, self._batch, self._settings = framework, batch, settings or {}
+        self._framework, self._batch, self._settings, self._checks = framework, batch, settings or {}, True
         optimizer = {optimizer: {}} if isinstance(optimizer, str) else optimizer
         self.document = {"v": 1, **({"weights": weights} if weights else {}), "variables": {}, "optimizer": optimizer, "datasets": {}, "functions": {}}
+
+    def __repr__(self):
+        variables = self.document["variables"].values()
+        numbers = sum(int(np.prod(variable["shape"])) for variable in variables)
+        return (f"<Program {self.directory / 'program.json'}: {len(variables)} variables, {numbers} numbers; functions "
+                f"{', '.join(self.document['functions'])}; datasets {', '.join(self.document['datasets'])}>")
+
+    def next_command(self):
+        """The command that trains it."""
+        command = f"tfd-run {self.directory / 'program.json'}"
+        checkpoints = self.directory / self.document["train"].get("checkpoint", {}).get("dir", "")
+        if (checkpoints / "index.json").exists() and checkpoints != self.directory:
+            command += f" --start-over    # without it, the training in {checkpoints} continues"
+        return command
 
     def write(self):
         """Writes program.json and the initial weights."""
@@ -364,6 +414,7 @@ class Program:
         is called loss. Of a Keras model it is the model's own loss and metrics. Where it is exported for several batch_sizes, there is one more for
         the last, smaller batch of `data`, if those are arrays. every: the steps between two evaluations; there is one at the end in any case."""
         batch = self._batch if batch is None else self._framework.batch(batch, fields)
+        data = batch.flat(_keras_parts(data) if isinstance(data, tuple) and hasattr(self._framework, "model") else data)
         rows = _rows(data)
         sizes = _sizes(batch_sizes, min(batch.size, rows or batch.size))
         if rows and rows % sizes[0] and rows % sizes[0] not in sizes:
@@ -372,6 +423,8 @@ class Program:
         self._add_dataset(dataset, data, batch, [{"batch": {"size": sizes[0]}}])
         self.document["train"]["evaluate"] = {"function": name} | ({"every": every} if every else {})
         self.write()
+        if self._checks:
+            self._check_pipeline(dataset, data)
         return self
 
     def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=None, fields=None):
@@ -382,20 +435,36 @@ class Program:
         self.write()
         return self
 
-    def _training(self, name, batch_sizes, data, dataset, train):
+    def _training(self, name, batch_sizes, data, dataset, train, check):
+        train = _train_settings(train)
         sizes = _sizes(batch_sizes, self._batch.size)
+        data = self._batch.flat(data)
         if _rows(data) is not None and _rows(data) < sizes[0]:
             raise ValueError(f"data: there are {_rows(data)} examples, fewer than a batch of {sizes[0]}")
-        self._add(name, batch_sizes, sizes, self._batch, lambda one: self._framework.training(one, name, dataset))
-        train = {"function": name} | (train or {"epochs": 1})
+        self._add(name, batch_sizes, sizes, self._batch, lambda one: self._framework.training(one, name, dataset),
+                  check and (lambda module, batch: _check_step(self._framework, module, batch, _example_values(batch, self._batch.values, data))))
+        train = {"function": name} | train
         stages = [{"shuffle": {"buffer": min(_rows(data) or 10000, 10000)}}, *([] if "epochs" in train else [{"repeat": {}}]),
                   {"batch": {"size": sizes[0], "drop_remainder": True}}]
         self._add_dataset(dataset, data, self._batch, stages)
         self.document["train"] = train
         self.write()
+        if check:
+            self._check_pipeline(dataset, data)
 
-    def _add(self, name, batch_sizes, sizes, batch, trace):
-        """Of trace(batch), for any batch size: one module; where there is none, or batch_sizes are stated, a module for each of the sizes."""
+    def _check_pipeline(self, name, data):
+        """Raises a ValueError if tfd-run, where it is installed, refuses a stated pipeline. Files may still be missing."""
+        tool = shutil.which("tfd-run") or shutil.which("tfd-run", path=str(pathlib.Path(sys.executable).parent))
+        if not isinstance(data, (list, tuple)) or tool is None:
+            return
+        done = subprocess.run([tool, "--check", str(self.directory / "program.json")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        for line in done.stderr.splitlines():
+            if re.search(rf"datasets\.{re.escape(name)}\b|dataset '{re.escape(name)}'", line) and not re.search("cannot open|no such file", line):
+                raise ValueError(f"data: {line.partition('program.json: ')[2] or line}{_UNCHECKED.replace('comparison', 'check')}")
+
+    def _add(self, name, batch_sizes, sizes, batch, trace, check=None):
+        """Of trace(batch), for any batch size: one module; where there is none, or batch_sizes are stated, a module for each of the sizes. Nothing
+        is written if check(module, batch) raises."""
         def traced(size):
             try:
                 return trace(batch.resized(size))
@@ -418,6 +487,8 @@ class Program:
                 self._framework.variables = known
         if not modules:
             modules = {f"{name}.mlir" if len(sizes) == 1 else f"{name}_{size}.mlir": traced(size) for size in sizes}
+        if check:
+            check(next(iter(modules.values())), batch.resized(sizes[0]))
         for path, module in modules.items():
             (self.directory / path).write_text(module.text)
         paths = list(modules)
@@ -456,6 +527,37 @@ def _unlike_program(optimizer):
     if kind.startswith("GradientTransformation"):  # functions, which don't say of what
         example = '{"adam": {"learning_rate": 0.001, "epsilon": 1e-8, "corrected_epsilon": true}} for optax.adam(0.001)'
     return f"optimizer: {kind} is not as in program.json; that is a name, or {example}"
+
+
+# The keys of `train` in program.json, and those of its objects.
+_TRAIN_KEYS = {"function": None, "steps": None, "epochs": None, "max_time": None, "replicas": None, "log_every": None,
+               "checkpoint": {"dir": None, "every": None, "keep": None, "resume": None, "on": None, "by": None, "keep_best": {"metric": None, "mode": None}},
+               "evaluate": {"function": None, "every": None, "steps": None},
+               "stop": {"metric": None, "mode": None, "patience": None, "min_delta": None, "restore_best": None}}
+
+
+def _check_keys(path, stated, known):
+    """Refuses keys that program.json doesn't have there."""
+    for key, value in stated.items():
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            advice = f": {_ELSEWHERE[key]}" if key in _ELSEWHERE else f", did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{path}: unknown key {key!r}{advice} (there are {', '.join(known)})")
+        if isinstance(value, dict) and known[key]:
+            _check_keys(f"{path}.{key}", value, known[key])
+
+
+def _train_settings(train):
+    """What `train` states, and the defaults of an exported program: one epoch, checkpoints beside the program, and replicas that share each batch. A
+    key that is None is left out."""
+    train = dict(train or {})
+    _check_keys("train", train, _TRAIN_KEYS)
+    if not {"steps", "epochs", "max_time", "stop"} & {key for key, value in train.items() if value is not None}:
+        train = {"epochs": 1} | train
+    if isinstance(train.get("checkpoint", {}), dict):
+        train["checkpoint"] = {"dir": "checkpoints"} | train.get("checkpoint", {})
+    train.setdefault("replicas", "split")
+    return {key: value for key, value in train.items() if value is not None}
 
 
 def _rows(data):
@@ -580,29 +682,315 @@ def _assignment(name, variable):
 
 
 def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, train=None, variables=None, name="train_step", dataset="train",
-            weights="initial.safetensors", **unknown):
-    """Writes the program of a training. The options are those of all frameworks:
+            weights="initial.safetensors", check=True, _announce=True, **unknown):
+    """Writes the program of a training, and says on stderr how to train it. The options are those of all frameworks:
 
     batch_sizes: a list, those to export for; the first is that of the dataset. By default one module for any size, where the function is
     the same for all of them, else one for that of the batch; with "any" a ValueError says why there is none.
     data: where examples come from: a pipeline as in program.json, or {field: array}, which is written as .npy files; else you bring the
-    files that the program names. train: as in program.json, by default one epoch. variables: more about those whose names match,
+    files that the program names. train: as in program.json; without a stated end one epoch. Checkpoints go to "checkpoints" beside the program, and
+    several replicas share each batch, {"checkpoint": {"dir": "checkpoints"}, "replicas": "split"}, unless train says otherwise; None leaves
+    a key out. variables: more about those whose names match,
     {"embed*": {"partitioner": …}}. name, dataset, weights: what the function, its data and the file of initial weights are called; with
-    weights=None there is no such file, and each variable needs an init: {"w": {"init": {"glorot_uniform": {}}}}.
+    weights=None there is no such file, and each variable needs an init: {"w": {"init": {"glorot_uniform": {}}}}. check: whether one step of the
+    framework and one of the exported module are compared; a ValueError names the variable in which they differ.
     """
     for option in unknown:
         advice = f": {_ELSEWHERE[option]}" if option in _ELSEWHERE else ""
-        raise TypeError(f"there is no option {option}{advice}; the options are batch_sizes, data, train, variables, name, dataset and weights")
+        raise TypeError(f"there is no option {option}{advice}; the options are batch_sizes, data, train, variables, name, dataset, weights and check")
     program = Program(to, framework, batch, optimizer, variables, weights)
     framework.scales = any("loss_scale" in settings for settings in program.document["optimizer"].values() if isinstance(settings, dict))
-    program._training(name, batch_sizes, data, dataset, train)
+    program._checks = check
+    program._training(name, batch_sizes, data, dataset, train, check)
+    if _announce:
+        _say_next(program)
     return program
+
+
+def _say_next(program):
+    print(f"to train it: {program.next_command()}", file=sys.stderr)
 
 
 # What people have in fit() or in other exporters, and where it is here.
 _ELSEWHERE = {"epochs": 'train={"epochs": 3}', "steps": 'train={"steps": 1000}', "batch_size": "it is that of the batch",
               "callbacks": "`tfd help tensorflow` says what there is in their place", "metrics": "the loss may return them, (loss, {metric: value})",
-              "validation_data": "program.evaluation(…, data=…)", "learning_rate": 'optimizer={"adam": {"learning_rate": 0.001}}'}
+              "validation_data": "program.evaluation(…, data=…)", "learning_rate": 'optimizer={"adam": {"learning_rate": 0.001}}',
+              "early_stopping": 'train={"stop": {"metric": "loss", "patience": 3}}', "monitor": '"metric": "loss"'}
+
+
+# ---------------------------------------------------------------------------------------------------- one step, compared
+
+_UNCHECKED = "; check=False exports without this comparison"
+
+
+class _Step:
+    """What one step does before the optimizer: the loss; the gradients, None where a variable has none; the values of all variables after it, before
+    the optimizer; and tensors that the program doesn't have as variables, {name: (before, after)}."""
+
+    def __init__(self, loss, gradients, values, others=()):
+        self.loss, self.gradients, self.values, self.others = loss, gradients, values, dict(others)
+
+
+def _check_step(framework, module, batch, values):
+    """Compares steps of the framework itself with those of the exported module, for the same batch. ValueError names the variable that differs."""
+    platforms = framework.platforms
+    if "_platform_index" in module.text or re.search(r"mhlo\.num_(partitions|replicas) = (?!1 )\d+", module.text):
+        return _unchecked("the module is for several platforms or devices")
+    with _on_platform(platforms) as found:
+        if not found:
+            return _unchecked(f"this machine runs none of {', '.join(platforms)}")
+        theirs, random = framework.steps(batch, values)
+        run = _executable(module.sized(batch.size))
+        steps, initial = [], {name: variable.value for name, variable in framework.variables.items()}
+        given, then = _given_values(framework), initial
+        for _ in theirs:
+            steps.append(_step_of(module, run(_arguments(module, batch, values, then, given)), then))
+            then = steps[-1].values
+        if framework.draws and "rng" not in module.inputs:
+            raise ValueError(f"{framework.own_name}: a step draws random numbers in a way that would make them constants of the exported module: use "
+                             f"dropout, torch.rand() or torch.randn() of torch itself{_UNCHECKED}")
+        if random or "rng" in module.inputs and framework.own_random:
+            return _compare_names(framework, module, theirs, steps, initial)
+
+        def nudged(number):
+            """Step `number`, twice, for inputs that differ by rounding."""
+            found = []
+            for seed in range(2):
+                random, then = np.random.default_rng(seed), initial
+                for _ in range(number):
+                    step = _step_of(module, run([_nudged(one, random) for one in _arguments(module, batch, values, then, given)]), then)
+                    then = step.values
+                found.append(step)
+            return found
+
+        before = initial
+        for number, (their, our) in enumerate(zip(theirs, steps), 1):
+            _compare(framework, their, our, before, _precision(module.text), nudged, number)
+            before = our.values
+
+
+def _unchecked(why):
+    print(f"tfd_export: the exported step isn't compared with the framework's: {why}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def _on_platform(platforms):
+    """Within this JAX, if it is there, computes on one of the platforms -> whether there is one."""
+    if importlib.util.find_spec("jax") is None:
+        yield True
+        return
+    import jax as j
+    devices = []
+    for platform in platforms:
+        with contextlib.suppress(RuntimeError):
+            devices += j.devices(platform)[:1]
+    with j.default_device(devices[0]) if devices else contextlib.nullcontext():
+        yield bool(devices)
+
+
+def _executable(text):
+    """The module, compiled for one device -> a function of arrays that returns arrays."""
+    if importlib.util.find_spec("jax") is None:
+        return _executable_of_tensorflow(text)
+    import jax as j
+    from jax.extend import backend
+    device = j.config.jax_default_device
+    client, options = device.client, backend.get_compile_options(num_replicas=1, num_partitions=1)
+    if hasattr(client, "compile_and_load"):
+        from jaxlib import _jax
+        compiled = client.compile_and_load(text, _jax.DeviceList((device,)), options)
+    else:
+        compiled = client.compile(text, options)
+
+    def run(arrays):
+        results = compiled.execute_sharded([j.device_put(array, device) for array in arrays])
+        return [np.asarray(one[0]) for one in results.disassemble_into_single_device_arrays()]
+
+    return run
+
+
+def _executable_of_tensorflow(text):
+    """The same where there is no JAX."""
+    import tensorflow as tf
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+    text = re.sub(r"mhlo\.copy (%\w+) : ", r"stablehlo.optimization_barrier \1 : ", text)  # XlaCallModule has no MHLO
+    main = text[text.index("@main("):].split("\n", 1)[0]
+    kinds = {"i1": tf.bool, "f64": tf.float64, "f32": tf.float32, "f16": tf.float16, "bf16": tf.bfloat16} | {
+        f"{mark}i{bits}": getattr(tf, f"{'u' if mark else ''}int{bits}") for mark in ("", "u") for bits in (8, 16, 32, 64)}
+    results = [one.split("x") for one in re.findall(r"tensor<([^>]*)>", main.rsplit("->", 1)[1])]
+
+    @tf.function(jit_compile=True)
+    def call(*arrays):
+        return gen_xla_ops.xla_call_module(
+            args=arrays, version=9, module=text, Sout=[tuple(map(int, one[:-1])) for one in results], Tout=[kinds[one[-1]] for one in results],
+            platforms=["CPU"], dim_args_spec=[], function_list=[], has_token_input_output=False, disabled_checks=[])
+
+    return lambda arrays: [one.numpy() for one in call(*map(tf.constant, arrays))]
+
+
+def _example_values(batch, values, data):
+    """The values of a batch: those that were given, else the first rows of the data, else zeros and numbers between 0 and 1."""
+    found = []
+    random = np.random.default_rng(0)
+    for i, (name, (shape, dtype)) in enumerate(zip(batch.names, batch.specs)):
+        value = values[i] if values is not None and _has_values(values[i]) else data[name] if isinstance(data, dict) and name in data else None
+        if value is None:
+            value = np.zeros(shape, dtype) if dtype.kind in "biu" else random.uniform(0, 1, shape).astype(dtype)
+        elif np.shape(value)[0] != shape[0]:
+            value = np.asarray(value)[np.arange(shape[0]) % np.shape(value)[0]]
+        found.append(np.asarray(value))
+    return found
+
+
+def _has_values(leaf):
+    """Whether it is an array, not only a shape and a dtype."""
+    return isinstance(leaf, (np.ndarray, np.generic, list, tuple, bool, int, float, complex)) or hasattr(leaf, "__array__")
+
+
+def _given_values(framework):
+    return {"rng": framework.key(), "step": np.int32(0), "learning_rate": np.float32(0.001), "loss_scale": np.float32(1), "replica_id": np.int32(0),
+            "num_replicas": np.int32(1)}
+
+
+def _arguments(module, batch, values, variables, given):
+    """What the module gets: arrays in the order of its inputs."""
+    fields = {}
+    for name, value, (_, dtype) in zip(batch.names, values, batch.specs):
+        value = value.astype(dtype)
+        fields[name] = np.stack([value.real, value.imag], axis=-1) if dtype.kind == "c" else value
+    arguments = []
+    for one in module.inputs:
+        if isinstance(one, str):
+            arguments.append(given[one])
+        elif "lookup" in one:
+            arguments.append(variables[one["lookup"]][fields[one["ids"]["field"]]])
+        else:
+            arguments.append(variables[one["variable"]] if "variable" in one else fields[one["field"]])
+    return arguments
+
+
+def _nudged(array, random):
+    """The array, whose numbers are other ones by a unit or two in the last place."""
+    array = np.asarray(array)
+    if array.dtype.kind not in "fV":
+        return array
+    step = {"float64": 2.0 ** -52, "float32": 2.0 ** -23, "float16": 2.0 ** -10}.get(array.dtype.name, 2.0 ** -7)
+    return (array.astype("float64") * (1 + step * random.integers(-2, 3, array.shape))).astype(array.dtype)
+
+
+def _step_of(module, results, before):
+    loss, gradients, values = None, {}, dict(before)
+    for binding, result in zip(module.outputs, results):
+        if "gradient" in binding:
+            gradients[_label(binding) if "ids" not in binding else f"gradient {binding['gradient']} of {binding['ids']['field']}"] = result
+        elif "assign" in binding:
+            values[binding["assign"]] = result
+        elif binding.get("metric") == "loss":
+            loss = result
+    return _Step(loss, {name.removeprefix("gradient "): value for name, value in gradients.items()}, values)
+
+
+def _precision(text):
+    """How much of the largest value two computations of the same may differ by."""
+    return 0.05 if re.search(r"[<x](bf16|f16|f8E\w+)>", text) else 1e-4
+
+
+def _as_numbers(value):
+    value = np.asarray(value)
+    return value.astype("float64") if value.dtype.kind != "c" else np.stack([value.real, value.imag], axis=-1).astype("float64")
+
+
+def _largest(value):
+    value = np.abs(_as_numbers(value))
+    finite = value[np.isfinite(value)]
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _distance(a, b):
+    """The largest difference of two arrays; infinite where only one has a number."""
+    a, b = _as_numbers(a), _as_numbers(b)
+    if a.shape != b.shape:
+        return float("inf")
+    with np.errstate(invalid="ignore"):
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    return float(np.nan_to_num(apart, nan=np.inf, posinf=np.inf).max()) if apart.size else 0.0
+
+
+def _changes(before, after):
+    """Whether a variable has changed by more than rounding."""
+    before = np.asarray(before)
+    if before.dtype.kind in "biu":
+        return not np.array_equal(before, np.asarray(after))
+    return _distance(before, after) > {"float64": 1e-15, "float32": 5e-7, "float16": 4e-3}.get(before.dtype.name, 3e-2) * max(_largest(before), 1e-30)
+
+
+def _compare(framework, theirs, ours, before, precision, nudged, number):
+    """Raises a ValueError if a step does something else than that of the framework. nudged(number): that step for inputs that differ by rounding."""
+    who = framework.own_name
+    where = "" if number == 1 else f" of step {number}"
+    _compare_changes(framework, theirs, ours, before)
+    floor = precision * 1e-2 * max([_largest(one) for one in theirs.gradients.values() if one is not None] or [0])
+    pairs = [("the loss", theirs.loss, ours.loss, lambda step: step.loss, 0.0)]
+    pairs += [(f"the gradient of {name!r}", value, ours.gradients[name], lambda step, name=name: step.gradients[name], floor)
+              for name, value in theirs.gradients.items() if value is not None]
+    pairs += [(repr(name), value, ours.values[name], lambda step, name=name: step.values[name], 0.0) for name, value in theirs.values.items()]
+    near = None
+    for what, their, our, get, least in pairs:
+        difference, largest = _distance(their, our), max(_largest(their), _largest(our))
+        if difference <= max(precision * largest, least):
+            continue
+        near = nudged(number) if near is None else near  # does rounding explain it?
+        if np.isfinite(difference) and difference <= 20 * max(_distance(get(one), get(ours)) for one in near):
+            continue
+        raise ValueError(f"{who}: {what}{where} differs: {_shown(their)} in {who}, {_shown(our)} in the exported module (by {difference:.3g}; the largest "
+                         f"value is {largest:.3g}){_UNCHECKED}")
+
+
+def _shown(value):
+    value = np.asarray(value)
+    if value.size == 1:
+        return f"{value.ravel()[0]:.6g}"
+    return f"[{', '.join(f'{one:.4g}' for one in value.ravel()[:3])}{', …' if value.size > 3 else ''}]"
+
+
+def _refuse_unsaved(framework, step):
+    """Refuses tensors that a step changes and the program doesn't have as variables."""
+    for name, (then, now) in step.others.items():
+        if _changes(then, now):
+            raise ValueError(f"{framework.own_name}: {name!r} changes in a step, but isn't saved with the model, so it would be a constant of the exported "
+                             f"module: make it a buffer or variable that is saved (persistent=True){_UNCHECKED}")
+
+
+def _compare_changes(framework, theirs, ours, before):
+    """Which variables change has to be the same, by a gradient or by the step itself."""
+    who = framework.own_name
+    _refuse_unsaved(framework, theirs)
+    for name, gradient in theirs.gradients.items():
+        if name not in ours.gradients:
+            raise ValueError(f"{who}: {name!r} is trained in {who}, but has no gradient in the exported module{_UNCHECKED}")
+        if gradient is None and _largest(ours.gradients[name]) > 0:
+            raise ValueError(f"{who}: {name!r} has no gradient in {who}, but one in the exported module{_UNCHECKED}")
+    for name in ours.gradients:
+        if name not in theirs.gradients:
+            raise ValueError(f"{who}: {name!r} is trained by the exported program, but not in {who}{_UNCHECKED}")
+    for name, value in theirs.values.items():
+        their, our = _changes(before[name], value), _changes(before[name], ours.values[name])
+        if their and not our:
+            raise ValueError(f"{who}: {name!r} changes in a step of {who} ({_shown(before[name])} becomes {_shown(value)}), but not in the exported "
+                             f"module{_UNCHECKED}")
+        if our and not their:
+            raise ValueError(f"{who}: {name!r} changes in the exported module ({_shown(before[name])} becomes {_shown(ours.values[name])}), but not in a "
+                             f"step of {who}{_UNCHECKED}")
+
+
+def _compare_names(framework, module, theirs, ours, before):
+    """Where random numbers are drawn: only which variables change. One that one of several steps changes is one that changes."""
+    last = _Step(None, {}, {}), _Step(None, {}, {})
+    for step, every in zip(last, (theirs, ours)):
+        step.gradients = dict(every[0].gradients)
+        step.values = {name: next((one.values[name] for one in every if _changes(before[name], one.values[name])), before[name]) for name in every[0].values}
+        step.others = every[0].others
+    _compare_changes(framework, *last, before)
 
 
 # ---------------------------------------------------------------------------------------------------- JAX
@@ -682,10 +1070,10 @@ def _initial(name, leaf, trained):
 
 
 class _Batch:
-    """A tree of fields: their names, shapes and dtypes; and how the function gets them."""
+    """A tree of fields: their names, shapes and dtypes; and how the function gets them. places: their names by their places in the tree."""
 
-    def __init__(self, names, specs, build):
-        self.names, self.specs, self.build = names, specs, build
+    def __init__(self, names, specs, build, places=None, values=None):
+        self.names, self.specs, self.build, self.places, self.values = names, specs, build, places or names, values
         if len(names) != len(specs) or not specs:
             raise ValueError(f"batch: it has {len(specs)} fields, and there are {len(names)} names for them")
         for name, (shape, _) in zip(names, specs):
@@ -694,19 +1082,41 @@ class _Batch:
         self.size = specs[0][0][0]
 
     def resized(self, size):
-        return _Batch(self.names, [((size, *shape[1:]), dtype) for shape, dtype in self.specs], self.build)
+        return _Batch(self.names, [((size, *shape[1:]), dtype) for shape, dtype in self.specs], self.build, self.places)
+
+    def flat(self, data):
+        """Data as {field: array}, where they are nested as the batch is: {"x": {"a": …, "b": …}, "y": …}."""
+        if not isinstance(data, dict) or all(field in data for field in self.names):
+            return data
+        arrays = _flattened(data)
+        missing = [place for place in self.places if place not in arrays]
+        if missing:
+            raise ValueError(f"data: there is no {missing[0]!r}, a field of the batch (there are {', '.join(arrays)})")
+        return {field: arrays[place] for field, place in zip(self.names, self.places)}
 
     def bindings(self, **source):
         return [source | {"field": name} for name in self.names]
 
 
+def _flattened(tree, path=""):
+    """{place: array} of nested dicts, lists and tuples of arrays: {"x/a": …, "x/b": …, "y": …}."""
+    if isinstance(tree, (list, tuple)) and any(hasattr(part, "shape") or isinstance(part, (dict, list, tuple)) for part in tree):
+        tree = dict(enumerate(tree))
+    if not isinstance(tree, dict):
+        return {path: tree}
+    return {place: array for key, part in tree.items() for place, array in _flattened(part, f"{path}/{key}" if path else str(key)).items()}
+
+
 class _Jax:
     """How functions of (params, [state,] batch, …) become modules."""
+
+    own_name, own_random, draws = "jax", False, False  # own_random: its random numbers aren't those that tfd gives; draws: a step drew some
 
     def __init__(self, loss, params, state, names, state_names, gradients=False, platforms=("cpu",), tables=None):
         import jax as j
         from jax import tree_util
         self.scales = False  # whether the loss is scaled here
+        self.initial = params, state
         self.loss, self.returns_gradients, self.platforms = loss, gradients, tuple(platforms)
         self.names, self.state_names, self.has_state = names, state_names, state is not None
         leaves = [*tree_util.tree_leaves(params), *tree_util.tree_leaves(state)]
@@ -728,7 +1138,7 @@ class _Jax:
         from jax import dtypes, tree_util
         leaves, structure = tree_util.tree_flatten(tree)
         specs = [(tuple(np.shape(leaf)), np.dtype(dtypes.canonicalize_dtype(getattr(leaf, "dtype", None) or np.asarray(leaf).dtype))) for leaf in leaves]
-        return _Batch(list(fields or _names(tree)), specs, lambda values: tree_util.tree_unflatten(structure, values))
+        return _Batch(list(fields or _names(tree)), specs, lambda values: tree_util.tree_unflatten(structure, values), _names(tree), leaves)
 
     def inputs(self, batch):
         raise ValueError("prediction: the function and its inputs must be given")
@@ -802,6 +1212,39 @@ class _Jax:
                    *({"gradient": self.table_of[batch.names[i]], "ids": {"dataset": dataset, "field": batch.names[i]}} for i in places),
                    *(_assignment(one, self.variables[one]) for i, one in enumerate(self.state_names) if i not in unchanged), *_metric_outputs(metrics)]
         return _Module(text, self.inputs_of(batch.bindings(dataset=dataset), given), outputs)
+
+    @staticmethod
+    def key():
+        """The rng of a step that is compared."""
+        import jax as j
+        return np.asarray(j.random.PRNGKey(17))
+
+    def steps(self, batch, values):
+        """One step as the framework itself makes it -> [_Step], and whether random numbers were drawn that tfd doesn't give."""
+        import jax as j
+        given = {name: value for name, value in _given_values(self).items() if name in self.given(self.loss)}
+        looked_up = {i: self.variables[self.table_of[name]].value for i, name in enumerate(batch.names) if name in self.table_of}
+
+        def loss(trained, state, fields, given):
+            params, rows = trained
+            own = [rows[i] if i in rows else field for i, field in enumerate(fields)]
+            result = self.loss(params, *((state,) if self.has_state else ()), batch.build(own), **given)
+            first, *rest = result if isinstance(result, (tuple, list)) else (result,)
+            gradients = rest.pop(0) if self.returns_gradients else None
+            return first, (gradients, rest[0] if self.has_state else None)
+
+        fields = [j.numpy.asarray(value.astype(dtype)) for value, (_, dtype) in zip(values, batch.specs)]
+        rows = {i: j.numpy.asarray(table)[fields[i]] for i, table in looked_up.items()}
+        params, state = self.initial
+        if self.returns_gradients:
+            value, (gradients, new) = j.jit(loss)((params, rows), state, fields, given)
+            of_rows = {}
+        else:
+            (value, (_, new)), (gradients, of_rows) = j.jit(j.value_and_grad(loss, has_aux=True))((params, rows), state, fields, given)
+        leaves = [_plain(j.numpy.conj(leaf) if _is_complex(leaf) else leaf) for leaf in j.tree_util.tree_leaves(gradients)]
+        found = dict(zip(self.names, map(np.asarray, leaves)))
+        found |= {f"{self.table_of[batch.names[i]]} of {batch.names[i]}": np.asarray(one) for i, one in of_rows.items()}
+        return [_Step(np.asarray(value), found, dict(zip(self.state_names, (np.asarray(_plain(leaf)) for leaf in j.tree_util.tree_leaves(new)))))], False
 
     @staticmethod
     def alike(what, tree, specs):
@@ -888,7 +1331,7 @@ class _Jax:
 # ---------------------------------------------------------------------------------------------------- Keras
 
 def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="state", fields=None, platforms=("cpu",), **options):
-    """Exports the training of a Keras 3 model on its JAX backend (KERAS_BACKEND=jax) -> Program.
+    """Exports the training of a Keras 3 model on its JAX backend -> Program. Import tfd_export before keras, or set KERAS_BACKEND=jax.
 
     loss, optimizer, metrics: as in model.compile(), which is called with them; without them the model has to be compiled. A dict as the
     optimizer is as in program.json. batch: (x, y) or (x, y, sample_weight), as fit() takes them; the fields are called x, y and
@@ -897,9 +1340,14 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     What is exported is the model's loss with its regularizers; metrics have to be means (Accuracy, MeanSquaredError and so on), AUC, Precision,
     Recall or RootMeanSquaredError: tfd adds up the sums of which they are computed. options: those of all frameworks, see _export().
     """
-    import keras as k
+    try:
+        import keras as k
+    except ImportError as problem:
+        raise ImportError(f"keras: Keras can't be imported ({_first_line(problem)}): pip install keras jax, and import tfd_export before keras, or set "
+                          "KERAS_BACKEND=jax") from problem
     if k.backend.backend() != "jax":
-        raise ValueError(f"keras: the backend is {k.backend.backend()}; set KERAS_BACKEND=jax")
+        raise ValueError(f"keras: the backend is {k.backend.backend()}, but models are exported from JAX: import tfd_export before keras, or set "
+                         "KERAS_BACKEND=jax, and start Python again")
     if seeds not in ("state", "rng"):
         raise ValueError(f"keras: seeds is {seeds!r}, but has to be 'state' or 'rng'")
     stated = optimizer if isinstance(optimizer, dict) else None
@@ -912,7 +1360,9 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
         raise ValueError(f"keras: {type(model).__name__} has a train_step() of its own, which can't be exported: override compute_loss() instead")
     if not isinstance(batch, (tuple, list)) or not 1 <= len(batch) <= 3:
         raise ValueError("keras: batch has to be (x, y) or (x, y, sample_weight), as fit() takes them")
-    parts = {name: part for name, part in zip(("x", "y", "sample_weight"), batch) if part is not None}
+    parts = _keras_parts(batch)
+    if isinstance(options.get("data"), tuple):
+        options["data"] = _keras_parts(options["data"])
     fields = _Keras.batch(parts, fields)
     if not model.built:
         model(_zeros(parts["x"]))
@@ -920,6 +1370,11 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     if constrained:
         raise ValueError(f"keras: {', '.join(constrained)}: a constraint, which tfd's optimizers don't apply; a regularizer can be exported")
     return _export(_Keras(model, parts, seeds, platforms), fields, to, stated or _keras_optimizer(model.optimizer, model), **options)
+
+
+def _keras_parts(of):
+    """(x, y[, sample_weight]) as a dict."""
+    return {name: part for name, part in zip(("x", "y", "sample_weight"), of) if part is not None}
 
 
 def _zeros(tree):
@@ -942,11 +1397,13 @@ def _keras_variables(model):
 class _Keras(_Jax):
     """A Keras model: its loss, with its own metrics, as functions of (trainable, other variables, batch)."""
 
+    own_name = "keras"
+
     def __init__(self, model, parts, seeds, platforms):
         self.model, self.variables_of_model = model, _keras_variables(model)
         trained, names = len(model.trainable_variables), list(self.variables_of_model)
         self.seeds = [i for i, name in enumerate(names[trained:]) if "seed_generator_state" in name]
-        self.from_rng = seeds == "rng"
+        self.from_rng = self.own_random = seeds == "rng"
         dropped = {names[trained + i] for i in self.seeds} if self.from_rng else set()
         self.kept = [i for i, name in enumerate(names[trained:]) if name not in dropped]
         values = [np.asarray(variable.value) for variable in self.variables_of_model.values()]
@@ -965,6 +1422,34 @@ class _Keras(_Jax):
         self.metric_names = {id(compiled): list(compiled.result()) for compiled in self.model.metrics if getattr(compiled, "metrics", [])}
         for variable, value in zip(self.model.variables, before):
             variable.assign(value)
+
+    def steps(self, batch, values):
+        """train_on_batch() of the model, with an optimizer that keeps the gradients in place of the variables; the model stays as it is."""
+        import keras as k
+
+        class Gradients(k.optimizers.Optimizer):
+            def update_step(self, gradient, variable, learning_rate):
+                variable.assign(gradient)
+
+        model, parts = self.model, batch.build(list(values))
+        replaced = ("optimizer", "train_function", "steps_per_execution", "_jax_state", "_jax_state_synced")
+        settings = {name: vars(model)[name] for name in replaced if name in vars(model)}
+        every = {id(one): one for one in [*model.variables, *model.metrics_variables]}.values()
+        before = [np.array(variable.value) for variable in every]
+        optimizer = Gradients(0.0)
+        optimizer.build(model.trainable_variables)
+        vars(model).update(optimizer=optimizer, train_function=None, steps_per_execution=1)
+        try:
+            logs = model.train_on_batch(parts["x"], parts.get("y"), parts.get("sample_weight"), return_dict=True)
+            after = {name: np.array(variable.value) for name, variable in self.variables_of_model.items()}
+        finally:
+            for variable, value in zip(every, before):
+                variable.assign(value)
+            for name in replaced:
+                vars(model).pop(name, None)
+            vars(model).update(settings)
+        kept = set(self.state_names)
+        return [_Step(np.asarray(logs["loss"]), {name: after[name] for name in self.names}, {name: after[name] for name in after if name in kept})], False
 
     def _with_seeds(self, state, seed_of):
         """The values of all non-trainable variables: the kept ones, and seeds."""
@@ -1132,7 +1617,7 @@ def _tensorflow_names(variables):
 class _TensorFlow:
     """How functions of fields become modules; their variables are arguments after these, in the order in which they are captured."""
 
-    platforms = ("cpu",)
+    platforms, own_name, own_random, draws = ("cpu",), "tensorflow", False, False
 
     def __init__(self, loss, names):
         named = _variables_of(names) if names else {}
@@ -1152,7 +1637,46 @@ class _TensorFlow:
         elif set(fields) == set(self.parameters(self.loss)) - set(_GIVEN):
             fields = {name: fields[name] for name in self.parameters(self.loss) if name in fields}
         dtypes = [np.dtype(getattr(value, "dtype", None) or np.asarray(value).dtype) for value in fields.values()]
-        return _Batch(list(fields), [(tuple(np.shape(value)), dtype) for value, dtype in zip(fields.values(), dtypes)], list)
+        return _Batch(list(fields), [(tuple(np.shape(value)), dtype) for value, dtype in zip(fields.values(), dtypes)], list, values=list(fields.values()))
+
+    @staticmethod
+    def key():
+        return np.int32([0, 17])
+
+    def steps(self, batch, values):
+        """One step as TensorFlow itself makes it; all variables stay as they are."""
+        import tensorflow as tf
+        own = {name: variable for name, variable in self.names.items() if name in self.variables}
+        rest, given, arguments = list(zip(values, batch.specs)), _given_values(self), []
+        for parameter in self.parameters(self.loss):
+            if parameter in _GIVEN:
+                arguments.append(tf.constant(given[parameter]))
+            elif rest:
+                value, (_, dtype) = rest.pop(0)
+                arguments.append(tf.constant(value.astype(dtype)))
+        function = self.loss if hasattr(self.loss, "python_function") else tf.function(self.loss)
+        concrete = function.get_concrete_function(*arguments)
+        others = {variable.name: variable for variable in concrete.variables if not any(variable is one for one in own.values())}
+        before = {name: variable.numpy() for name, variable in [*own.items(), *others.items()]}
+
+        def step():
+            with tf.GradientTape() as tape:
+                result = function(*arguments)
+            value = result[0] if isinstance(result, (tuple, list)) else result
+            watched = [variable for variable in tape.watched_variables() if variable.dtype.is_floating]
+            gradients = [(variable, one) for variable, one in zip(watched, tape.gradient(value, watched)) if one is not None]
+            after = {name: variable.numpy() for name, variable in [*own.items(), *others.items()]}
+            for name, variable in [*own.items(), *others.items()]:
+                variable.assign(before[name])
+            assigned = [name for name, variable in own.items() if not self.variables[name].trainable]
+            found = {next((name for name, known in own.items() if known is variable), variable.name): tf.convert_to_tensor(one).numpy()
+                     for variable, one in gradients}
+            return _Step(value.numpy(), {name: one for name, one in found.items() if name not in assigned}, {name: after[name] for name in own},
+                         {name: (before[name], after[name]) for name in others})
+
+        graph = concrete.graph.as_graph_def()  # XLA's random numbers are others, also of the same seed
+        operations = {node.op for nodes in (graph.node, *(one.node_def for one in graph.library.function)) for node in nodes}
+        return [step()], any(re.search("Random|Rng|Multinomial", one) for one in operations)
 
     def inputs(self, batch):
         raise ValueError("prediction: the function and its inputs must be given")
@@ -1289,10 +1813,14 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
         raise ValueError(f"torch: a {type(module).__name__} can't be exported: give its module, model.module")
     if scheduler is not None and not hasattr(optimizer, "param_groups"):
         raise ValueError("torch: a scheduler is for an optimizer of torch.optim; in program.json the learning_rate is a schedule")
-    rates = [] if scheduler is None else _torch_rates(scheduler, optimizer, _steps_of(batch, **options))
+    fields_of_batch = _Torch.batch(_arrays(batch), fields)
+    options["data"] = fields_of_batch.flat(options.get("data"))
+    rates = [] if scheduler is None else _torch_rates(scheduler, optimizer, _steps_of(fields_of_batch, **options))
     stated, decays = (optimizer, {}) if isinstance(optimizer, (str, dict)) else _torch_optimizer(optimizer, module, rates)
     traced = _Torch(module, loss, platforms, decays)
-    return _export(traced, traced.batch(_arrays(batch), fields), to, stated, **options)
+    if options.get("check", True):
+        traced = traced.without_unused(fields_of_batch, _example_values(fields_of_batch, fields_of_batch.values, options["data"]))
+    return _export(traced, fields_of_batch, to, stated, **options)
 
 
 def _arrays(tree):
@@ -1313,9 +1841,8 @@ def _jax_x64():
 
 def _steps_of(batch, data=None, train=None, batch_sizes=None, **_):
     """How many steps the training has; None if that isn't known here."""
-    from jax import tree_util
-    train, rows = train or {"epochs": 1}, _rows(data)
-    size = _sizes(batch_sizes, np.shape(tree_util.tree_leaves(batch)[0])[0])[0]
+    train, rows = _train_settings(train), _rows(data)
+    size = _sizes(batch_sizes, batch.size)[0]
     return train.get("steps") or (train["epochs"] * (rows // size) if rows and "epochs" in train else None)
 
 
@@ -1420,10 +1947,13 @@ def _torch_tensors(module):
 class _Torch(_Jax):
     """A torch module as functions of (trained parameters, other tensors, batch)."""
 
-    def __init__(self, module, loss, platforms, decays):
-        self.module, self.of_module, self.decays = module, loss, decays
+    own_name, own_random = "torch", True
+
+    def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False):
+        """unused: parameters that have no gradient. made: the steps that torch has made, and with how many rows."""
+        self.module, self.of_module, self.decays, self.made, self.draws = module, loss, decays, made, draws
         tensors = _torch_tensors(module)
-        trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False)]
+        trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False) and name not in unused]
         others = [name for name in tensors if name not in trained]
         values = {name: _torch_array(tensor) for name, tensor in tensors.items()}
         double = [name for name, value in values.items() if value.dtype == np.float64]
@@ -1459,15 +1989,72 @@ class _Torch(_Jax):
             return result, [tensors[f"module.{name}"] for name in self.state_names]
 
         _refuse_hooks(self.module)
-        was_training = self.module.training
+        modes = _training_modes(self.module)
         environment = torchax.default_env()
         random = environment.override_property(prng=rng) if rng is not None else contextlib.nullcontext()
         try:
-            holder.train(training)
-            with random, _as_torch_does(environment):
+            if not (training and self.module.training):  # else what is in evaluation mode within the module stays so, as in torch
+                holder.train(training)
+            with _torch_as_it_was(self.module, values=False), random, _as_torch_does(environment):
                 return torchax.interop.jax_view(run)(params, state, batch)
         finally:
-            self.module.train(was_training)
+            _set_modes(modes)
+
+    def without_unused(self, batch, values):
+        """The same, where parameters that have no gradient in torch aren't trained, as torch's optimizers pass over them."""
+        steps, _ = self.steps(batch, values)
+        for name in self.names:
+            if _changes(self.variables[name].value, steps[0].values[name]):
+                raise ValueError(f"torch: {name!r} is a parameter that forward() changes in place, which can't be exported{_UNCHECKED}")
+        _refuse_unsaved(self, steps[0])
+        unused = [name for name, gradient in steps[0].gradients.items() if gradient is None]
+        steps = [_Step(one.loss, {name: value for name, value in one.gradients.items() if name not in unused}, one.values, one.others) for one in steps]
+        return _Torch(self.module, self.of_module, self.platforms, self.decays, unused, (steps, batch.size), self.draws)
+
+    def steps(self, batch, values):
+        """Two steps as torch itself makes them, without the optimizer; the module, the gradients that it has and the random numbers stay as they were. The
+        second one shows state that the first one leaves where no variable is."""
+        if self.made is not None and self.made[1] == batch.size:
+            return self.made[0], False
+        tensors = _torch_tensors(self.module)
+        names = {id(one): name for name, one in tensors.items()}
+        kinds = [np.dtype(dtype) for _, dtype in batch.specs]
+        forms = [values, [value.astype("int64" if kind.kind in "iu" else kind) for value, kind in zip(values, kinds)]]
+        with _torch_as_it_was(self.module):
+            if not self.module.training:
+                self.module.train()
+            found = []
+            unsaved = {name: one for name, one in self.module.named_buffers() if id(one) not in names and name not in tensors}
+            other = {name: _torch_array(one).copy() for name, one in unsaved.items()}
+            numbers = _random_states()
+            for _ in range(2):
+                result = self._step(batch, forms)
+                by_name, buffers = _torch_tensors(self.module), dict(self.module.named_buffers())
+                plain = {name: np.array(_plain(_torch_array(one))) for name, one in by_name.items()}
+                gradients = {name: None if by_name[name].grad is None else
+                             np.array(_plain(_torch_array(by_name[name].grad.to_dense()))) + self.decays.get(name, 0) * plain[name] for name in self.names}
+                found.append(_Step(np.array(_torch_array(result)), gradients, plain, {
+                    name: (then, np.array(_torch_array(buffers[name]))) for name, then in other.items() if buffers.get(name) is not None}))
+            self.draws = numbers != _random_states()
+        return found, False
+
+    def _step(self, batch, forms):
+        """Forward and backward, with the batch in the first form that torch takes -> the loss."""
+        import torch as t
+        device = next((one.device for one in self.module.parameters()), t.device("cpu"))
+        problems = []
+        for form in forms:
+            tensors = [t.tensor(value.astype("float32")).bfloat16() if value.dtype.kind == "V" else t.tensor(value) for value in form]
+            for parameter in self.module.parameters():
+                parameter.grad = None
+            try:
+                result = self.of_module(self.module, batch.build([one.to(device) for one in tensors]))
+                value = result[0] if isinstance(result, (tuple, list)) else result
+                value.backward()
+                return value
+            except Exception as problem:
+                problems.append(problem)
+        raise ValueError(f"torch: the step fails in torch itself: {_first_line(problems[0])}{_UNCHECKED}") from problems[0]
 
     def training(self, batch, name, dataset):
         def plain(params, state, batch):
@@ -1502,6 +2089,59 @@ class _Torch(_Jax):
                 raise
 
         return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
+
+
+def _random_states():
+    """Where the random numbers of torch, NumPy and Python stand."""
+    import random
+
+    import torch as t
+    return t.get_rng_state().numpy().tobytes(), np.random.get_state()[1].tobytes(), np.random.get_state()[2], random.getstate()
+
+
+def _training_modes(module):
+    return [(one, one.training) for one in module.modules()]
+
+
+def _set_modes(modes):
+    for module, training in modes:
+        module.training = training
+
+
+@contextlib.contextmanager
+def _torch_as_it_was(module, values=True):
+    """After this the module, its gradients, and the random numbers of torch, NumPy and Python are as before. values: whether those of its tensors may
+    change; while it is traced others are in their place."""
+    import random
+
+    import torch as t
+    numbers, of_numpy = random.getstate(), np.random.get_state()
+    modules = [(one, dict(vars(one)), {key: value.copy() for key, value in vars(one).items() if isinstance(value, (dict, list, set))})
+               for one in module.modules()]
+    tensors = {id(one): one for _, attributes, _ in modules for part in ("_parameters", "_buffers", None)
+               for one in (attributes[part] if part else attributes).values() if type(one) in (t.Tensor, t.nn.Parameter)}
+    before = [(one, one.detach().clone(), one.grad if one.is_leaf else None) for one in tensors.values() if values]
+    eager = t.compiler.set_stance("force_eager") if hasattr(t.compiler, "set_stance") else contextlib.nullcontext()
+    devices = list(range(t.cuda.device_count())) if t.cuda.is_available() else []
+    try:
+        with t.random.fork_rng(devices=devices), t.enable_grad() if values else contextlib.nullcontext(), eager:
+            yield
+    finally:
+        for one, attributes, containers in modules:
+            for key, content in containers.items():
+                own = attributes[key]
+                own.clear()
+                own.extend(content) if isinstance(own, list) else own.update(content)
+            vars(one).clear()
+            vars(one).update(attributes)
+        for one, value, gradient in before:
+            if not t.equal(one.detach(), value):
+                with t.no_grad():
+                    one.copy_(value)
+            if one.is_leaf:
+                one.grad = gradient
+        random.setstate(numbers)
+        np.random.set_state(of_numpy)
 
 
 def _torchax():
@@ -1541,10 +2181,13 @@ def _as_torch_does(environment):
 
     replaced = [(t.Tensor, "register_hook", refuse_hook), (t.Tensor, "register_post_accumulate_grad_hook", refuse_hook),
                 (t.utils.checkpoint, "_checkpoint_without_reentrant_generator", without_recomputing),
-                (t.nn.functional, "batch_norm", _batch_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
+                (t.nn.functional, "batch_norm", _batch_norm),
+                (t.nn.functional, "instance_norm", _instance_norm), (t.nn.functional, "embedding_bag", _embedding_bag),
                 (t.autograd.Function, "apply", classmethod(_applied(environment, t.autograd.Function.apply.__func__))),
                 (autocast, "__enter__", refuse_autocast)]
     replaced += [(t._VF, name, _recurrent(environment, step, getattr(t._VF, name))) for name, step in _recurrent_steps().items()]
+    norms = _norms_of_torch()
+    replaced += [(t, original.__name__, own) for original, own in norms.items()]
     if t.is_autocast_enabled("cpu") or t.is_autocast_enabled("cuda"):
         refuse_autocast()
     with contextlib.ExitStack() as stack:
@@ -1552,7 +2195,7 @@ def _as_torch_does(environment):
             stack.callback(setattr, owner, name, vars(owner).get(name, getattr(owner, name)))  # a classmethod stays one
             setattr(owner, name, own)
         stack.enter_context(_constants(environment))
-        stack.enter_context(_without_gradients(environment))
+        stack.enter_context(_without_gradients(environment, norms))
         yield
 
 
@@ -1568,8 +2211,9 @@ def _refuse_hooks(module):
 
 
 @contextlib.contextmanager
-def _without_gradients(environment):
-    """Within this, what is computed under torch.no_grad() is a constant of the gradient, of which torchax knows nothing."""
+def _without_gradients(environment, norms):
+    """Within this, what is computed under torch.no_grad() is a constant of the gradient, of which torchax knows nothing. norms: functions in place
+    of those of torch, for modules that have imported them by name."""
     import jax as j
     import torch as t
     own, tensor = environment.dispatch, _torchax().tensor.Tensor
@@ -1579,8 +2223,16 @@ def _without_gradients(environment):
             value._elem = j.lax.stop_gradient(value._elem)
         return value
 
+    def call(function, types, arguments, settings):
+        if function in (t.rand, t.randn, t.randint) and not (settings or {}).get("device"):  # torch's own numbers would be constants
+            settings = {**(settings or {}), "device": "jax"}
+        if function not in norms:
+            return own(function, types, arguments, settings)
+        with environment:
+            return norms[function](*arguments, **(settings or {}))
+
     def dispatch(*arguments, **more):
-        result = own(*arguments, **more)
+        result = call(*arguments, **more)
         return result if t.is_grad_enabled() else t.utils._pytree.tree_map(stopped, result)
 
     environment.dispatch = dispatch
@@ -1592,16 +2244,49 @@ def _without_gradients(environment):
 
 
 def _batch_norm(x, mean_then, var_then, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    """That of torchax never changes running_mean and running_var."""
-    import torch as t
-    axes, shape = [0, *range(2, x.ndim)], [1, -1] + [1] * (x.ndim - 2)
-    mean, var = (x.mean(axes), x.var(axes, correction=0)) if training else (mean_then, var_then)
-    if training and mean_then is not None:
-        count = x.numel() // x.shape[1]
+    """F.batch_norm(); that of torchax never changes running_mean and running_var."""
+    axes = [0, *range(2, x.ndim)]
+    if not training:
+        return _normalized(x, mean_then, var_then, weight, bias, eps)
+    mean, var = x.mean(axes), x.var(axes, correction=0)
+    _move_statistics(mean_then, var_then, mean, var, momentum, x.numel() // x.shape[1])
+    return _normalized(x, mean, var, weight, bias, eps)
+
+
+def _instance_norm(x, mean_then=None, var_then=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
+    """F.instance_norm(), whose running statistics are those of the mean instance."""
+    if not use_input_stats:
+        return _normalized(x, mean_then, var_then, weight, bias, eps)
+    axes = [*range(2, x.ndim)]
+    mean, var = x.mean(axes), x.var(axes, correction=0)
+    _move_statistics(mean_then, var_then, mean.mean(0), var.mean(0), momentum, x.numel() // (x.shape[0] * x.shape[1]))
+    return _normalized(x, mean, var, weight, bias, eps)
+
+
+def _move_statistics(mean_then, var_then, mean, var, momentum, count):
+    """Moves running statistics in place towards those of a batch; the variance as that of a sample of `count`."""
+    if mean_then is not None:
         mean_then.mul_(1 - momentum).add_(mean.detach() * momentum)
         var_then.mul_(1 - momentum).add_(var.detach() * (momentum * count / (count - 1)))
-    y = (x - mean.reshape(shape)) * t.rsqrt(var.reshape(shape) + eps)
-    return y if weight is None else y * weight.reshape(shape) + bias.reshape(shape)
+
+
+def _normalized(x, mean, var, weight, bias, eps):
+    """mean, var: [channels], or [rows, channels]; weight, bias: [channels] or None."""
+    import torch as t
+    shaped = lambda one: one.reshape([*([1] * (2 - one.ndim)), *one.shape] + [1] * (x.ndim - 2))  # noqa: E731
+    y = (x - shaped(mean)) * t.rsqrt(shaped(var) + eps)
+    y = y if weight is None else y * shaped(weight)
+    return y if bias is None else y + shaped(bias)
+
+
+def _norms_of_torch():
+    """{torch.batch_norm: …, torch.instance_norm: …}: these functions, which F.batch_norm() and F.instance_norm() call, have other parameters."""
+    import torch as t
+
+    def as_called(own):
+        return lambda x, weight, bias, mean, var, training, momentum, eps, cudnn_enabled=False: own(x, mean, var, weight, bias, training, momentum, eps)
+
+    return {t.batch_norm: as_called(_batch_norm), t.instance_norm: as_called(_instance_norm)}
 
 
 def _embedding_bag(ids, weight, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False,
@@ -1838,13 +2523,12 @@ def _parser():
     add("--state-dict", metavar="FILE", help="weights of a torch module, as torch.save() or safetensors wrote them")
     add("--import", dest="imports", action="append", default=[], metavar="FILE.py", help="Python that registers the model's own layers; repeatable")
     add("--load", metavar="CHECKPOINT", help="don't export: save the model with the weights of a checkpoint to --to")
+    add("--no-check", action="store_true", help="don't compare a step of the exported module with one of the framework")
     add("--verbose", action="store_true", help="show where in Python an error comes from")
     return parser
 
 
 def _import_file(path):
-    import importlib.util
-    import sys
     if not pathlib.Path(path).is_file():
         raise _Refused(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(pathlib.Path(path).stem, path)
@@ -2039,8 +2723,12 @@ def _torch_optimizer_as_asked(module, asked):
     return kinds[stated.lower()](module.parameters(), **({} if asked.learning_rate is None else {"lr": asked.learning_rate}))
 
 
-def _export_as_asked(model, asked):
-    """Exports the model -> the program."""
+def _check_options(asked):
+    """Refuses what is wrong with the options by themselves, before a framework and a model are loaded, which takes seconds."""
+    if asked.load:
+        if asked.to is None:
+            raise _Refused("--load needs --to, the file to save to", 64)
+        return
     if not asked.data:
         raise _Refused("--data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy", 64)
     if asked.epochs is not None and asked.steps is not None:
@@ -2048,6 +2736,10 @@ def _export_as_asked(model, asked):
     for option in ("batch_size", "epochs", "steps"):
         if (getattr(asked, option) or 1) < 1 or getattr(asked, option) == 0:
             raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
+
+
+def _export_as_asked(model, asked):
+    """Exports the model -> the program."""
     arrays = _read_arrays(asked.data, asked.label)
     test = _read_arrays(asked.test, asked.label) if asked.test else None
     inputs = [one.name for one in getattr(model, "inputs", None) or []] if _is_keras(model) else []
@@ -2059,11 +2751,13 @@ def _export_as_asked(model, asked):
     if _is_keras(model):
         optimizer = _compile_as_asked(model, asked)
         parts = tuple(batch.get(part) for part in ("x", "y", "sample_weight"))
-        program = keras(model, optimizer=optimizer, batch=parts[:3 if "sample_weight" in batch else 2], to=to, data=arrays, train=train)
+        program = keras(model, optimizer=optimizer, batch=parts[:3 if "sample_weight" in batch else 2], to=to, data=arrays, train=train,
+                        check=not asked.no_check, _announce=False)
     else:
         if "y" not in batch:
             raise _Refused(f"data: there is no y (there are {', '.join(arrays)})")
-        program = torch(model, _torch_functions(asked), batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train)
+        program = torch(model, _torch_functions(asked), batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train,
+                        check=not asked.no_check, _announce=False)
     if test is not None:
         program.evaluation(data=test)
     if _is_keras(model):
@@ -2077,8 +2771,6 @@ def _name_of(model):
 
 def _save_with(model, asked):
     """Saves the model with the weights of a checkpoint."""
-    if asked.to is None:
-        raise _Refused("--load needs --to, the file to save to", 64)
     load_into(model, asked.load)
     if _is_keras(model):
         if not asked.to.endswith((".keras", ".h5")):
@@ -2098,11 +2790,10 @@ def _first_line(problem):
 
 def main(arguments=None):
     """What `python -m tfd_export` does -> the exit code."""
-    import os
-    import sys
     asked = None
     try:
         asked = _parser().parse_args(arguments)
+        _check_options(asked)
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is there
         model = _load_model(asked.model)
@@ -2114,9 +2805,9 @@ def main(arguments=None):
             _save_with(model, asked)
             print(asked.to)
             return 0
-        program = _export_as_asked(model, asked).directory / "program.json"
-        print(program)
-        print(f"to train it: tfd-run {program} --set train.checkpoint.dir=ck", file=sys.stderr)
+        program = _export_as_asked(model, asked)
+        print(program.directory / "program.json")
+        _say_next(program)
         return 0
     except Exception as problem:
         if asked is not None and asked.verbose:

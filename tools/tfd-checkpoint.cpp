@@ -17,7 +17,12 @@ std::vector<cli::Option> options(Asked& a) {
   std::vector<std::string> names;
   for (const Command& command : checkpoint_tool::commands()) names.emplace_back(command.name);
   return {
-      {.names = "COMMAND", .help = "What to do", .target = &a.command, .choices = std::move(names), .required = true},
+      {.names = "COMMAND",
+       .help = "What to do",
+       .target = &a.command,
+       .choices = std::move(names),
+       .aliases = {{"ls", "list"}},
+       .required = true},
       {.names = "PATH",
        .help = "A checkpoint or another safetensors file, or the directory of a training",
        .target = &a.paths,

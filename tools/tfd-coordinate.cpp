@@ -153,7 +153,7 @@ coordinator::OnServerLost make_on_lost(const Asked& a) {
 
 Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
                          const cluster::ClusterConfig& config, const http::StatusPage* page, cli::Io& io) {
-  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io, true));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinator::TrainOptions train;
   train.interrupts = signals->interrupts();

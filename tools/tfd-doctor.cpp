@@ -6,6 +6,7 @@
 #include "doctor/checks.hpp"
 #include "main.hpp"
 #include "plugin_options.hpp"
+#include "tfd/cli/columns.hpp"
 #include "tfd/cli/tool.hpp"
 
 namespace {
@@ -23,7 +24,8 @@ std::vector<cli::Option> options(Asked& a) {
 Result<cli::ExitCode> run(const Asked& a, cli::Io& io) {
   keep_plugins_quiet();
   const auto checks = doctor::check_all(io.env);
-  TFD_TRY(io.out.write(a.json ? doctor::format_json(checks) : doctor::format_table(checks)));
+  TFD_TRY(io.out.write(a.json ? doctor::format_json(checks)
+                              : doctor::format_table(checks, cli::columns_of(io.out, io.env))));
   const bool is_well =
       std::ranges::none_of(checks, [](const auto& one) { return one.state == doctor::State::kBroken; });
   return is_well ? cli::ExitCode::kDone : cli::ExitCode::kNo;
@@ -41,7 +43,8 @@ int TFD_MAIN(tfd_doctor)(int argc, char** argv) {
                                           {"tfd-doctor --json | jq -r '.checks[] | select(.state == \"missing\").name'",
                                            "what isn't here, and may be installed"}},
                              .group = "general",
-                             .environment = {{"TFD_PJRT_PLUGIN", "The PJRT plug-in to look at"}},
+                             .environment = {{"TFD_PJRT_PLUGIN", "The PJRT plug-in to look at"},
+                                             {"COLUMNS", "How wide the table is where stdout is no terminal"}},
                              .run = [&](tfd::cli::Io& io) { return run(asked, io); }},
                             argc, argv);
 }

@@ -200,6 +200,7 @@ Result<int> run_joint(const Asked& asked, const std::optional<Bounds>& bounds, c
                 asked.cluster.hostfile.empty() ? "--jobs and --cluster" : "--hostfile");
   tool_launch::JointChoice choice = asked.joint;
   choice.join = asked.cluster.join;
+  choice.grace = asked.grace;
   choice.tasks = static_cast<int>(asked.cluster.workers.value_or(1));
   choice.max_failures = static_cast<int>(asked.max_failures.value_or(kMaxFailures));
   if (bounds)

@@ -276,7 +276,7 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
                   const cluster::ClusterConfig& config, const function::DeviceChoice& devices, strategy::Runner& runner,
                   const Page& page, cli::Io& io) {
   const program::Program& program = steps.program;
-  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io));
+  const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io, true));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   with.train.epoch_elements = steps.elements;

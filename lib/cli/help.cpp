@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --help: at most 80 columns, two aligned columns for options.
+// --help: two aligned columns for options; as wide as the terminal, from 80 to 110 columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 namespace tfd::cli {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kWidestLabel = 26;  // a longer one gets a line of its own
 
 std::string label_of(const Option& option) {
@@ -40,7 +39,14 @@ std::string paragraph_of(const Option& option) {
   return text;
 }
 
-std::string section(std::string_view title, std::span<const Option> options, bool positional, std::size_t column,
+/// Columns of a help text: where descriptions begin, and where lines end.
+struct Layout {
+  std::size_t column, columns;
+
+  std::string described(std::string_view text) const { return fill(text, column, column, "", columns); }
+};
+
+std::string section(std::string_view title, std::span<const Option> options, bool positional, const Layout& layout,
                     std::string_view only = {}) {
   std::string out;
   for (const Option& option : options) {
@@ -48,28 +54,30 @@ std::string section(std::string_view title, std::span<const Option> options, boo
     const std::string label = "  " + label_of(option);
     const std::size_t width = width_of(label);
     out += label;
-    out += width + 2 <= column ? std::string(column - width, ' ') : "\n" + std::string(column, ' ');
-    out += fill(paragraph_of(option), column, column);
+    out +=
+        width + 2 <= layout.column ? std::string(layout.column - width, ' ') : "\n" + std::string(layout.column, ' ');
+    out += layout.described(paragraph_of(option));
   }
   return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
 }
 
-std::string environment_of(const Tool& tool, std::size_t column) {
+std::string environment_of(const Tool& tool, const Layout& layout) {
   if (tool.environment.empty()) return "";
   std::string out = "\nEnvironment:\n";
   for (const auto& [name, what] : tool.environment) {
     out += "  " + name;
-    out += name.size() + 4 <= column ? std::string(column - name.size() - 2, ' ') : "\n" + std::string(column, ' ');
-    out += fill(what, column, column);
+    out += name.size() + 4 <= layout.column ? std::string(layout.column - name.size() - 2, ' ')
+                                            : "\n" + std::string(layout.column, ' ');
+    out += layout.described(what);
   }
   return out;
 }
 
-std::string examples_of(const Tool& tool) {
+std::string examples_of(const Tool& tool, std::size_t columns) {
   if (tool.examples.empty()) return "";
   std::string out = "\nExamples:\n";
   for (const Example& example : tool.examples)
-    out += "  " + fill(example.command, 6, 2, " \\") + "      " + fill(example.what, 6, 6);
+    out += "  " + fill(example.command, 6, 2, " \\", columns) + "      " + fill(example.what, 6, 6, "", columns);
   return out;
 }
 
@@ -80,8 +88,9 @@ std::size_t width_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end) {
-  const std::size_t last = kColumns - line_end.size();
+std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end,
+                 std::size_t columns) {
+  const std::size_t last = columns - line_end.size();
   std::string out;
   bool first = true;
   for (const std::string& word : split(text, ' ')) {
@@ -117,7 +126,7 @@ std::string usage_line(const Tool& tool) {
   return tool.takes_command ? line + " [-- CMD [ARG…]]" : line;
 }
 
-std::string help_text(const Tool& tool, std::span<const Option> common) {
+std::string help_text(const Tool& tool, std::span<const Option> common, std::size_t columns) {
   std::size_t widest = 0;
   const auto widen = [&](const Option& option) {
     const std::size_t width = width_of(label_of(option));
@@ -125,22 +134,22 @@ std::string help_text(const Tool& tool, std::span<const Option> common) {
   };
   std::for_each(tool.options.begin(), tool.options.end(), widen);
   std::for_each(common.begin(), common.end(), widen);
-  const std::size_t column = widest + 4;
+  const Layout layout{widest + 4, columns};
 
   const std::string usage = fmt::format("Usage: {} ", tool.name);
-  std::string out = fill(fmt::format("{}: {}", tool.name, tool.summary), 2, 0) + "\n";
-  out += usage + fill(usage_line(tool), usage.size(), usage.size());
-  out += section("Arguments", tool.options, true, column);
-  out += section("Options", tool.options, false, column);
+  std::string out = fill(fmt::format("{}: {}", tool.name, tool.summary), 2, 0, "", columns) + "\n";
+  out += usage + fill(usage_line(tool), usage.size(), usage.size(), "", columns);
+  out += section("Arguments", tool.options, true, layout);
+  out += section("Options", tool.options, false, layout);
   std::vector<std::string> shown{""};
   for (const Option& option : tool.options) {
     if (std::find(shown.begin(), shown.end(), option.section) != shown.end()) continue;
-    out += section("Options of " + option.section, tool.options, false, column, option.section);
+    out += section("Options of " + option.section, tool.options, false, layout, option.section);
     shown.push_back(option.section);
   }
-  out += section("Options of every tool", common, false, column);
-  out += environment_of(tool, column);
-  out += examples_of(tool);
+  out += section("Options of every tool", common, false, layout);
+  out += environment_of(tool, layout);
+  out += examples_of(tool, columns);
   out += fmt::format("\nMore: man {}; exit codes: man tfd-exit\n", tool.name);
   return out;
 }

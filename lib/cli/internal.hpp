@@ -46,7 +46,8 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
 std::optional<std::size_t> find_superfluous(std::span<const Option> table, std::span<const std::string> arguments);
 
 // help.cpp, dump.cpp: the whole interface as text and as JSON. `common` are the options that every tool has.
-std::string help_text(const Tool& tool, std::span<const Option> common);
+/// `columns`: the width of its lines.
+std::string help_text(const Tool& tool, std::span<const Option> common, std::size_t columns = 80);
 std::string dump_text(const Tool& tool, std::span<const Option> common);
 std::string usage_line(const Tool& tool);
 /// Columns on a terminal: code points, since texts of tfd use no wide or combining ones.

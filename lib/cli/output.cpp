@@ -33,8 +33,9 @@ class StatusLine {
 
   void show(std::string line) {
     const MutexLock lock(mutex_);
+    if (line.empty() && !shown_.empty()) (void)terminal_.write(is_drawn_ ? "\r\x1b[K" : "\n");
     shown_ = std::move(line);
-    draw();
+    if (!shown_.empty()) draw();
   }
 
   void end() {
@@ -47,6 +48,7 @@ class StatusLine {
   Result<void> make_room(std::string_view text, const Write& write) {
     const MutexLock lock(mutex_);
     if (!shown_.empty()) (void)terminal_.write("\r\x1b[K");
+    is_drawn_ = false;
     auto written = write(text);
     if (!shown_.empty() && text.ends_with('\n')) draw();
     return written;
@@ -54,11 +56,15 @@ class StatusLine {
 
  private:
   // Errors of drawing the bar can't be reported.
-  void draw() TFD_REQUIRES(mutex_) { (void)terminal_.write("\r" + shown_ + "\x1b[K"); }
+  void draw() TFD_REQUIRES(mutex_) {
+    (void)terminal_.write("\r" + shown_ + "\x1b[K");
+    is_drawn_ = true;
+  }
 
   Mutex mutex_;
   Output terminal_ TFD_GUARDED_BY(mutex_);    // has no status line itself
   std::string shown_ TFD_GUARDED_BY(mutex_);  // empty: none
+  bool is_drawn_ TFD_GUARDED_BY(mutex_) = false;
 };
 
 Result<void> Output::write(std::string_view text) {

@@ -119,7 +119,10 @@ void Progress::say(const std::string& line) {
   if (!io_.quiet) (void)io_.err.write(fmt::format("{}: {}\n", view_.what, printable(line)));
 }
 
+// A bar that isn't full says nothing that the lines after it don't.
 void Progress::finish() {
+  const bool is_full = view_.total > 0 && view_.done >= view_.total;
+  if (rewrites_ && drawn_ && !is_full) io_.err.show_status("");
   if (rewrites_ && drawn_) io_.err.end_status();
   drawn_ = false;
 }

@@ -24,6 +24,7 @@
 #include "tfd/base/stalls.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/cli/columns.hpp"
 
 namespace tfd::cli {
 namespace {
@@ -50,6 +51,10 @@ std::string without_taken(const std::string& names, const Tool& tool) {
   }
   return kept;
 }
+
+constexpr std::size_t kNarrowestHelp = 80, kWidestHelp = 110;
+
+std::size_t columns_of_help(const Output& out) { return std::clamp(columns_of(out), kNarrowestHelp, kWidestHelp); }
 
 std::vector<Option> common_options(Common& common, const Tool& tool) {
   std::vector<Option> options{
@@ -191,7 +196,7 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
     return std::size_t{0};
   };
   if (given(&asked.help) + given(&asked.version) > 0) TFD_TRY(check_questions(tool, table, arguments));
-  if (given(&asked.help) > 0) return print(io, help_text(tool, common));
+  if (given(&asked.help) > 0) return print(io, help_text(tool, common, columns_of_help(io.out)));
   if (given(&asked.version) > 0) return print(io, fmt::format("{} {}\n", tool.name, long_version()));
   if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));
 

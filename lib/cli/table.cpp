@@ -67,13 +67,22 @@ Result<void> put(T* target, Result<Value>&& value) {
   return {};
 }
 
+std::vector<std::string> without_aliases(const Option& option, std::span<const std::string> values) {
+  std::vector<std::string> out(values.begin(), values.end());
+  for (std::string& value : out)
+    for (const auto& [alias, meant] : option.aliases)
+      if (value == alias) value = meant;
+  return out;
+}
+
 bool holds_text(const Option& option) {
   return std::holds_alternative<std::string*>(option.target) || is_repeatable(option) ||
          std::holds_alternative<std::optional<std::string>*>(option.target);
 }
 
 /// The last value for a target that holds one; all of them for a list.
-Result<void> convert(const Option& option, std::span<const std::string> values) {
+Result<void> convert(const Option& option, std::span<const std::string> given) {
+  const std::vector<std::string> values = without_aliases(option, given);
   for (const std::string& value : values) {
     if (value.empty() && holds_text(option) && !option.allows_empty && !is_positional(option))
       return fail(Code::kUsage, "the value is empty: give {}, or leave the option out",

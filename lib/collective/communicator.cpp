@@ -15,6 +15,7 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/process/tcp_socket.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -34,11 +35,12 @@ Result<void> check_members(const Members& members, const Listener* listener) {
 
 using Streams = std::vector<std::unique_ptr<Stream>>;
 
-Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted) {
+Result<Streams> network_streams(std::vector<Met> met, bool is_encrypted, Duration silence) {
   Streams out(met.size());
   for (std::size_t rank = 0; rank < met.size(); ++rank) {
     const auto& [of_asker, of_answerer] = met[rank].keys;
     if (!met[rank].socket) continue;
+    if (silence > Duration::zero()) process::expect_answers(met[rank].socket.get(), silence);
     out[rank] = !is_encrypted ? process::make_plain_stream(std::move(met[rank].socket))
                 : met[rank].asked
                     ? TFD_TRY(process::make_sealed_stream(std::move(met[rank].socket), of_asker, of_answerer))
@@ -124,7 +126,8 @@ void Communicator::on_stall(Duration after, Duration again, std::function<void(c
 }
 
 Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
-                                              Deadline deadline, const FindLost& find_lost) {
+                                              Deadline deadline, const FindLost& find_lost,
+                                              std::vector<std::string>* unconnected) {
   TFD_TRY(check_members(members, listener));
   const bool is_one_host =
       std::ranges::all_of(members.all, [&](const Member& member) { return member.host == members.all.front().host; });
@@ -132,7 +135,8 @@ Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listene
     return fail(Code::kInvalidArgument, "collectives by MPI need its plug-in");
   if (engine.kind == EngineKind::kShm && !is_one_host)
     return fail(Code::kFailedPrecondition, "members of several hosts share no memory");
-  auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline, find_lost)), members.is_encrypted));
+  auto network = TFD_TRY(network_streams(TFD_TRY(meet(members, listener, deadline, find_lost, unconnected)),
+                                         members.is_encrypted, members.silence));
   auto out = TFD_TRY(StreamCommunicator::make(members, std::move(network)));
   TFD_TRY(out->barrier("connect", static_cast<std::int64_t>(members.generation), deadline));
   if (engine.kind != EngineKind::kTcp && have_neighbours(members)) TFD_TRY(use_memory(*out, deadline, find_lost));

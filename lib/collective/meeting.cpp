@@ -68,10 +68,12 @@ struct Attempt {
 
 class Meeting {
  public:
-  Meeting(const Members& members, SocketListener* listener, const FindLost& find_lost)
+  Meeting(const Members& members, SocketListener* listener, const FindLost& find_lost,
+          std::vector<std::string>* unconnected)
       : members_(members),
         listener_(listener),
         find_lost_(find_lost),
+        unconnected_(unconnected),
         met_(members.all.size()),
         calls_(static_cast<std::size_t>(members.rank)) {}
 
@@ -200,6 +202,9 @@ class Meeting {
 
   Error missing(Duration waited) const {
     std::string names, first;
+    for (std::size_t rank = 0; unconnected_ != nullptr && rank < met_.size(); ++rank)
+      if (!met_[rank].socket && static_cast<int>(rank) != members_.rank)
+        unconnected_->push_back(members_.all[rank].name);
     for (std::size_t rank = 0; rank < met_.size(); ++rank) {
       if (met_[rank].socket || static_cast<int>(rank) == members_.rank) continue;
       const std::string& name = members_.all[rank].name;
@@ -221,6 +226,7 @@ class Meeting {
   const Members& members_;
   SocketListener* const listener_;  // the caller's; null without members of higher rank
   const FindLost& find_lost_;
+  std::vector<std::string>* const unconnected_;  // the caller's
   std::vector<Met> met_;
   std::vector<OwnCall> calls_;   // by rank
   std::list<Attempt> visitors_;  // who has connected to us; the oldest first
@@ -229,9 +235,9 @@ class Meeting {
 
 }  // namespace
 
-Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline,
-                              const FindLost& find_lost) {
-  return Meeting(members, static_cast<SocketListener*>(listener), find_lost).hold(deadline);
+Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline, const FindLost& find_lost,
+                              std::vector<std::string>* unconnected) {
+  return Meeting(members, static_cast<SocketListener*>(listener), find_lost, unconnected).hold(deadline);
 }
 
 }  // namespace tfd::collective

@@ -83,6 +83,7 @@ class StreamCommunicator : public Communicator {
     bool has_ended = false;           // nothing will come; an error once something has to
     std::uint64_t unsent_number = 0;  // to which collective the unsent bytes belong
     bool must_write = false;
+    std::optional<Clock::time_point> unanswered_since = {};  // by its host
     bool has_unsent() const { return head_at < head.size() || !body.empty() || stream->has_unsent(); }
   };
   class Turn;
@@ -102,6 +103,7 @@ class StreamCommunicator : public Communicator {
   Result<void> drive(std::uint64_t number, Deadline deadline) TFD_REQUIRES(driving_);
   Result<bool> move_all() TFD_REQUIRES(driving_);
   void move_outside() TFD_REQUIRES(driving_);
+  Result<void> check_hosts(Clock::time_point now) TFD_REQUIRES(driving_);
   Result<void> check_outside(Clock::time_point now) TFD_REQUIRES(driving_);
   Result<bool> move_out(Peer& peer) TFD_REQUIRES(driving_);
   bool fill(Peer& peer) TFD_REQUIRES(driving_);
@@ -153,6 +155,7 @@ class StreamCommunicator : public Communicator {
   std::optional<Error> outside_error_ TFD_GUARDED_BY(driving_);              // MPI's
   std::optional<Clock::time_point> trouble_since_ TFD_GUARDED_BY(driving_);  // with MPI, or with a connection meanwhile
   std::optional<Error> failed_ TFD_GUARDED_BY(driving_);
+  Clock::time_point next_look_ TFD_GUARDED_BY(driving_){};  // of check_hosts()
 
   Mutex cancelling_;
   std::optional<Error> cancelled_ TFD_GUARDED_BY(cancelling_);

@@ -12,6 +12,7 @@
 #include "bytes.hpp"
 #include "stream_communicator.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/process/tcp_socket.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 // half as long, down to not at all, and tries again once in a while.
 constexpr Duration kLongestSpin = std::chrono::microseconds(100), kShortestSpin = std::chrono::microseconds(5);
 constexpr Duration kOverslept = std::chrono::seconds(1);
+constexpr Duration kHostLook = std::chrono::seconds(1);  // how often it is seen whether the hosts of the others answer
 constexpr int kSleepsBeforeSpin = 16;
 // How often the connections are looked at while something is on its way by MPI, and how long an end of one of them, or
 // an error of MPI, is left open: the last bytes may still come, or the cause show.
@@ -49,9 +51,11 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
   auto next_look = began;
   bool is_spinning = false;
   for (auto spin_until = began + spin_;;) {
-    if (is_cancelled_) return fail(cause_of_end());
-    const bool moved = TFD_TRY(move_all());
-    if (is_complete(number)) return {};
+    const bool is_over = is_cancelled_;  // what a lost member sent before counts still
+    const Result<bool> any = move_all();
+    if (any && is_complete(number)) return {};
+    if (is_over) return fail(cause_of_end());
+    const bool moved = TFD_TRY(any);
     const Begun& oldest = begun(number);
     if (oldest.differs)
       if (auto difference = find_difference(members(), oldest.calls)) return fail(std::move(*difference));
@@ -63,6 +67,7 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
                                     rounded_duration(now - began), names_of(late)),
                         late.size() == 1 ? members().all[static_cast<std::size_t>(late[0])].name : ""});
     }
+    TFD_TRY(check_hosts(now));
     TFD_TRY(check_outside(now));
     if (now > next_line && now - next_line > kOverslept) {  // this process was stopped, as by Ctrl-Z: it begins anew
       stalled_since = now;
@@ -92,7 +97,7 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
       continue;
     }
     if (std::exchange(is_spinning, false)) spin_ = spin_ > kShortestSpin ? spin_ / 2 : Duration::zero();
-    sleep(number, std::min(deadline.when(), next_line));
+    sleep(number, std::min({deadline.when(), next_line, next_look_}));
     if (spin_ == Duration::zero() && ++sleeps_ % kSleepsBeforeSpin == 0) spin_ = kLongestSpin;
     spin_until = Clock::now() + spin_;
   }
@@ -132,6 +137,32 @@ void StreamCommunicator::move_outside() {
     if (!state || *state == Operation::Outside::kHasMore) break;
   }
   if (!is_outside_) trouble_since_.reset();
+}
+
+/// Looks whether the hosts of the others answer over these connections: those by which the members are known to be
+/// there are others, and what lies between may let one through and not the other. TCP_USER_TIMEOUT isn't for it, since
+/// that ends a connection whose other side is there, but computes and doesn't read.
+Result<void> StreamCommunicator::check_hosts(Clock::time_point now) {
+  if (now < next_look_) return {};
+  const Duration silence = members().silence;
+  const bool was_away = now - next_look_ > kOverslept;  // so long that what was found before says nothing
+  next_look_ = silence > Duration::zero() ? now + std::min<Duration>(kHostLook, silence / 4) : Clock::time_point::max();
+  for (Peer& peer : peers_) {
+    // Half of it must have passed without an answer, and as much again: of a peer that doesn't read the kernel asks
+    // more and more seldom, and each answer is the first one for long.
+    if (silence == Duration::zero() || !process::awaits_answer(peer.stream->fd(), silence / 2)) {
+      peer.unanswered_since.reset();
+      continue;
+    }
+    if (was_away || !peer.unanswered_since) peer.unanswered_since = now;
+    if (now - *peer.unanswered_since < silence / 2) continue;
+    const std::string& name = members().all[static_cast<std::size_t>(peer.rank)].name;
+    return fail(Error{Code::kUnavailable,
+                      fmt::format("{} is lost (its host doesn't answer over the connection of the collectives for {})",
+                                  name, rounded_duration(silence)),
+                      name});
+  }
+  return {};
 }
 
 /// Looks who has died while something is on its way by MPI: no bytes are expected of streams then, but their ends are.

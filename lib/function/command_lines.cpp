@@ -5,6 +5,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::function {
 namespace {
@@ -45,7 +46,7 @@ std::string format_arguments(const std::vector<tensor::Tensor>& arguments) {
 }
 
 Result<std::vector<tensor::Tensor>> parse_results(std::string_view text, const hlo::Signature& signature) {
-  const json value = json::parse(text, nullptr, false);
+  const json value = json::parse(tensor::plain_json(text), nullptr, false);
   if (value.is_discarded()) {
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
       return fail(Code::kInvalidArgument, "printed nothing, but {} was expected", format_results(signature));

@@ -18,12 +18,12 @@ namespace {
 struct Named {
   const char* name;
   const char* in_site_packages;  // null: in none
-  const char* package;           // that brings it
+  const char* package;           // that brings it, as a shell takes it
 };
 constexpr std::array<Named, 4> kNamed{{
     {"cpu", nullptr, "tfdist-pjrt-cpu"},
-    {"cuda12", "jax_plugins/xla_cuda12/xla_cuda_plugin.so", "jax-cuda12-plugin[with-cuda]"},
-    {"cuda13", "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax-cuda13-plugin[with-cuda]"},
+    {"cuda12", "jax_plugins/xla_cuda12/xla_cuda_plugin.so", "'jax-cuda12-plugin[with-cuda]'"},
+    {"cuda13", "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "'jax-cuda13-plugin[with-cuda]'"},
     {"tpu", "libtpu/libtpu.so", "libtpu"},
 }};
 

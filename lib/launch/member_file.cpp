@@ -14,7 +14,7 @@ namespace tfd::launch {
 namespace {
 
 constexpr std::size_t kMostBytes = 4096;
-constexpr std::string_view kMember = "member", kStep = "step";
+constexpr std::string_view kMember = "member", kStep = "step", kDone = "done";
 
 /// The number behind a word; nullopt if there is none.
 std::optional<std::int64_t> number_behind(const std::string& text, std::string_view word) {
@@ -32,6 +32,7 @@ MemberState load_member_state(const std::string& path) {
   if (!text) return {};
   if (text->starts_with(kStep)) return {.step = number_behind(*text, kStep)};
   if (text->starts_with(kMember)) return {Standing::kMember, number_behind(*text, kMember)};
+  if (text->starts_with(kDone)) return {.standing = Standing::kMember, .is_done = true};
   return {.standing = Standing::kJoining};
 }
 
@@ -44,6 +45,11 @@ void MemberFile::say(std::optional<std::int64_t> step) {
   if (!goes_on_ && !step) return;
   if (!save_file(path_, step ? text_of(*step) : "joining\n") || !step) return;
   file_ = process::Fd(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+void MemberFile::say_done() {
+  file_.reset();
+  if (goes_on_) static_cast<void>(save_file(path_, fmt::format("{}\n", kDone)));
 }
 
 void MemberFile::note_step(std::int64_t step) {

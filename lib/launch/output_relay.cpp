@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,7 +26,9 @@ struct OutputRelay::Sink {
   bool is_full() const { return queue.pending_bytes() >= kFull; }
 
   process::QueuedOutput queue;
-  bool is_lost = false;  // its reader has gone, or the disk is full
+  const bool is_terminal = ::isatty(queue.fd()) == 1;
+  bool is_closed = false;  // a terminal that is gone: tasks go on, and what they write is dropped
+  bool is_lost = false;    // its reader has gone, or the disk is full
 };
 
 struct OutputRelay::Source {
@@ -137,10 +140,17 @@ bool OutputRelay::is_idle() {
 
 bool OutputRelay::has_lost_reader() const { return sinks_[0]->is_lost || sinks_[1]->is_lost; }
 
-/// Watches what the sink waits for, and lets its sources go on if there is room.
+/// Watches what the sink waits for, and lets its sources go on.
 void OutputRelay::settle(Sink& sink) {
   if (sink.is_lost) return;
-  if (const int error = sink.queue.saved_errno(); error != 0) {
+  const int error = sink.queue.saved_errno();
+  if (error != 0 && sink.is_terminal) sink.is_closed = true;
+  if (sink.is_closed) {
+    loop_.forget(sink.queue.fd());
+    sink.queue.flush();  // fails, and forgets what is pending
+    return resume(sink);
+  }
+  if (error != 0) {
     lose(sink);
     const bool is_out = &sink == sinks_[0].get();
     if (options_.on_failure)
@@ -149,10 +159,16 @@ void OutputRelay::settle(Sink& sink) {
   }
   if (process::reader_is_gone(sink.queue.fd())) return lose(sink);
   loop_.watch(sink.queue.fd(), sink.queue.has_pending() ? POLLOUT : 0, [this, &sink](short revents) {
-    if ((revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) return lose(sink);
+    const bool is_gone = (revents & (POLLERR | POLLHUP | POLLNVAL)) != 0;
+    if (is_gone && !sink.is_terminal) return lose(sink);
+    sink.is_closed = is_gone;
     sink.queue.flush();
     settle(sink);
   });
+  resume(sink);
+}
+
+void OutputRelay::resume(const Sink& sink) {
   if (sink.is_full()) return;
   for (const auto& source : sources_) {
     if (source->sink != &sink || !source->is_paused || !source->fd) continue;

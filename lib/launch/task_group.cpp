@@ -39,7 +39,7 @@ TaskGroup::TaskGroup(process::EventLoop& loop, OutputRelay& relay, ErrorFiles fi
 
 TaskGroup::~TaskGroup() {
   kill();
-  for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_}) loop_.cancel(timer);
+  for (const auto timer : {decide_timer_, kill_timer_, check_timer_, restart_timer_, done_timer_}) loop_.cancel(timer);
   cancel_replacements();
   if (standing_changes_) loop_.forget(standing_changes_.get());
   for (const auto& task : tasks_)
@@ -106,14 +106,17 @@ void TaskGroup::on_exit(Task& task) {
   options_.log.info("{} {}", task.name, describe_end(*status));
   task.has_failed = status->code != 0;
   if ((task.has_failed || ending_) && group_lives(task.pid)) task.group = task.pid;
-  const MemberState last{standing_of(task), files_.member_state_of(task.member.id).step};
+  MemberState last = files_.member_state_of(task.member.id);
+  last.standing = standing_of(task);
   const bool was_member = last.standing == Standing::kMember;
   task.is_elastic = last.standing != Standing::kAlone;
   files_.clear_standing(task.member.id);
   if (was_member && !task.has_failed) ++done_;
+  is_over_ = is_over_ || (last.is_done && !task.has_failed);
   tell_standings();
   if (task.has_failed) on_failure(note(task, *status, last));
   if (was_member && !task.has_failed && is_done()) finish();
+  if (is_over_) finish_later();
   if (decide_timer_ != 0 && running().empty()) decide();
   check_end();
 }
@@ -141,7 +144,7 @@ void TaskGroup::watch_standings() {
 }
 
 Standings TaskGroup::standings() const {
-  Standings now{.done = done_};
+  Standings now{.done = done_, .is_over = is_over_};
   for (const auto& task : tasks_) {
     if (!task->child || !task->member.has_rank) continue;
     ++now.running;
@@ -177,6 +180,7 @@ void TaskGroup::start_again(int generation, std::vector<Member> members, bool jo
   earliest_.reset();
   told_.reset();
   done_ = 0;
+  is_over_ = false;
   const auto started = start_all();
   tell_standings();
   if (started) return;
@@ -199,6 +203,7 @@ void TaskGroup::signal(int number) {
 
 void TaskGroup::end_all(int number, Duration grace) {
   ending_ = true;
+  loop_.cancel(std::exchange(done_timer_, 0));
   cancel_replacements();
   signal(number);
   signal(SIGCONT);  // a stopped one ends, too

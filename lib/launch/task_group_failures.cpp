@@ -178,9 +178,23 @@ bool TaskGroup::is_done() const {
          });
 }
 
+/// One member has made the last step, and so has the group; nobody has more left to do than the grace is for. Who runs
+/// after it is frozen, or cut off, and won't say so.
+void TaskGroup::finish_later() {
+  if (!restarts_ || ending_ || done_timer_ != 0) return;
+  done_timer_ = loop_.at(Clock::now() + options_.grace, [this] {
+    done_timer_ = 0;
+    if (ending_ || running().empty()) return;
+    say_(fmt::format("the training is done; ending {}, which hasn't ended {} after it", join_words(running()),
+                     format_duration(options_.grace)));
+    finish();
+  });
+}
+
 /// Those that failed aren't needed any more, nor those that would join now.
 void TaskGroup::finish() {
   loop_.cancel(std::exchange(decide_timer_, 0));
+  loop_.cancel(std::exchange(done_timer_, 0));
   if (cause_) say_(line_of(*cause_) + "; the others ended without it");  // there was no time to start it again
   cause_.reset();
   earliest_.reset();
@@ -188,7 +202,8 @@ void TaskGroup::finish() {
   ending_ = true;
   cancel_replacements();
   for (const auto& task : tasks_)
-    if (task->child && task->member.has_rank) ::kill(-task->pid, SIGTERM);
+    for (const int number : {SIGTERM, SIGCONT})  // a stopped one ends, too
+      if (task->child && task->member.has_rank) ::kill(-task->pid, number);
   kill_timer_ = loop_.at(Clock::now() + options_.stop_grace, [this] { kill(); });
 }
 
@@ -204,7 +219,7 @@ void TaskGroup::restart() {
   restart_timer_ = 0;
   cause_.reset();
   earliest_.reset();
-  ending_ = kills_ = false;
+  ending_ = kills_ = is_over_ = false;
   ++generation_;
   const auto started = start();
   if (started) return;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/process/tcp_socket.hpp"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "tfd/base/text.hpp"
@@ -27,14 +31,29 @@ Result<AddressList> read_address(const std::string& host, const std::string& por
   return AddressList(found, ::freeaddrinfo);
 }
 
+void set(int socket, int level, int option, int value) { ::setsockopt(socket, level, option, &value, sizeof value); }
+
+void set_keepalive(int socket, int idle_seconds, int again_seconds, int most) {
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, again_seconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, most);
+}
+
 /// No delay of small messages, and an end where the other host is gone.
 void set_up(int socket) {
-  const auto set = [&](int level, int option, int value) { ::setsockopt(socket, level, option, &value, sizeof value); };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 20);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_keepalive(socket, 60, 20, 3);
+}
+
+bool is_same_host(const sockaddr* one, const sockaddr* other) {
+  if (one == nullptr || one->sa_family != other->sa_family) return false;
+  if (one->sa_family == AF_INET)
+    return reinterpret_cast<const sockaddr_in*>(one)->sin_addr.s_addr ==
+           reinterpret_cast<const sockaddr_in*>(other)->sin_addr.s_addr;
+  return one->sa_family == AF_INET6 &&
+         std::memcmp(&reinterpret_cast<const sockaddr_in6*>(one)->sin6_addr,
+                     &reinterpret_cast<const sockaddr_in6*>(other)->sin6_addr, sizeof(in6_addr)) == 0;
 }
 
 std::string format_address(const sockaddr_storage& address, socklen_t size) {
@@ -77,6 +96,37 @@ int connection_error(int socket) {
   int error = 0;
   socklen_t size = sizeof error;
   return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0 ? errno : error;
+}
+
+void expect_answers(int socket, Duration silence) {
+  constexpr int kQuestions = 4;
+  const auto quarter = std::chrono::duration_cast<std::chrono::seconds>(silence / kQuestions);
+  const int pause = std::max(1, static_cast<int>(quarter.count()));
+  set_keepalive(socket, pause, pause, kQuestions + 1);
+}
+
+bool awaits_answer(int socket, Duration since) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return false;
+  const bool has_asked = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+  return has_asked && std::chrono::milliseconds(info.tcpi_last_ack_recv) >= since;
+}
+
+bool is_own_address(const std::string& host) {
+  const bool has_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const auto found = read_address(has_brackets ? host.substr(1, host.size() - 2) : host, "0");
+  if (!found) return false;
+  const sockaddr* const address = (*found)->ai_addr;
+  if (address->sa_family == AF_INET &&
+      ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127)
+    return true;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return false;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, ::freeifaddrs);
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
+    if (is_same_host(entry->ifa_addr, address)) return true;
+  return false;
 }
 
 Fd accept_connection(int listener) {

@@ -7,6 +7,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"
+#include "tfd/tensor/json.hpp"
 
 namespace tfd::program {
 namespace {
@@ -85,6 +86,10 @@ Result<DatasetFacts> add_dataset(const std::string& name, data::Plan plan, const
   DatasetFacts facts;
   facts.cardinality = dataset->cardinality();
   if (!facts.cardinality && data::repeats_forever(plan)) facts.cardinality = data::Dataset::kInfinite;
+  if (facts.cardinality == 0)
+    facts.why_empty = data::why_empty(whole, [&](const data::Plan& part) -> Result<std::int64_t> {
+      return TFD_TRY(data::instantiate(part, context))->cardinality().value_or(0);
+    });
   const auto varies = [](const data::FieldSpec& field) { return !field.shape.empty() && field.shape[0] < 0; };
   if (std::ranges::any_of(dataset->spec(), varies)) TFD_TRY(find_batch_sizes(whole, context, facts));
   if (context.look_at_files) TFD_TRY(data::state_specs(plan, context));  // for the tasks that can't look at them
@@ -122,6 +127,7 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
     if (options.data_elsewhere) note_missing(context, program, child.path());
     const Mentions mentions{mention_of(name)};
     auto plan = parse_dataset(name, child);
+    if (plan) seed_dataset(program, name, *plan);
     const bool is_distributed = plan && distributed && distributed->datasets.contains(name);
     if (is_distributed && distributed->reader.workers > 1) program.whole_datasets[name] = *plan;
     if (is_distributed) plan = at_path(child.path(), distribute_as_tensorflow(*plan, context, *distributed));
@@ -137,8 +143,7 @@ Facts parse_datasets(const Node& node, const ProgramOptions& options, const std:
 
 Result<void> set_dataset(Program& program, const std::string& name, const std::string& pipeline,
                          const std::string& working_directory) {
-  auto json = nlohmann::ordered_json::parse(pipeline, nullptr, false);
-  if (json.is_discarded()) return fail(Code::kInvalidArgument, "'{}' is not JSON", printable(pipeline));
+  auto json = TFD_TRY(tensor::parse_json(pipeline), fmt::format("'{}'", printable(pipeline)));
   std::vector<std::string> at{"datasets", name};
   if (!working_directory.empty()) resolve_typed_paths(json, at, working_directory, true);
   std::vector<const FunctionDef*> functions;
@@ -147,6 +152,7 @@ Result<void> set_dataset(Program& program, const std::string& name, const std::s
   data::DatasetContext context = check_context(program, true, std::move(functions));
   if (!program.missing_data.empty()) note_missing(context, program, path);
   auto plan = TFD_TRY(at_path(path, data::parse_plan(json)), printable(program.path));
+  seed_dataset(program, name, plan);
   TFD_TRY(at_path(path, add_dataset(name, std::move(plan), context, program)), printable(program.path));
   return {};
 }

@@ -10,6 +10,8 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/tensor/json.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::program {
 namespace {
@@ -110,23 +112,8 @@ Json variables_json(const std::vector<VariableDef>& variables) {
   return out;
 }
 
-/// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - invalid
-/// literal"
-/// -> "line 1, column 2: syntax error while parsing value - invalid literal".
-std::string short_parse_error(std::string_view what) {
-  constexpr std::string_view kMark = "parse error at ";
-  const auto at = what.find(kMark);
-  if (at == std::string_view::npos)
-    return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
-  // "… last read: '1, /'; expected string literal"
-  constexpr std::string_view kRead = "last read: '";
-  const std::string_view read = what.substr(std::min(what.find(kRead), what.size()));
-  const bool is_comment = read.find("/'") != std::string_view::npos || read.find("#'") != std::string_view::npos;
-  return printable(what.substr(at + kMark.size())) + (is_comment ? ": JSON has no comments" : "");
-}
-
 Json value_of(std::string_view text) {
-  Json value = Json::parse(text, nullptr, false);
+  Json value = Json::parse(tensor::plain_json(text), nullptr, false);
   return value.is_discarded() ? Json(std::string(text)) : value;
 }
 
@@ -201,8 +188,8 @@ Result<void> set_value(Json& root, std::string_view path, Json value, TypedPaths
 
 Result<Document> parse_document(std::string_view text) {
   Builder builder;
-  if (!Json::sax_parse(text, &builder))
-    return fail(Code::kInvalidArgument, "not JSON: {}", short_parse_error(builder.error()));
+  if (!Json::sax_parse(tensor::plain_json(text), &builder))
+    return fail(Code::kInvalidArgument, "not JSON: {}", tensor::short_parse_error(builder.error()));
   if (!builder.twice().empty()) return fail(Code::kInvalidArgument, "{}", printable(builder.twice()));
   return std::make_shared<Json>(builder.take());
 }
@@ -218,6 +205,13 @@ Result<void> apply_override(nlohmann::ordered_json& document, std::string_view o
   Error error = std::move(done).error().within(fmt::format("--set {}", printable(override_text)));
   error.code = Code::kUsage;
   return fail(std::move(error));
+}
+
+void expand_optimizer(Json& document) {
+  if (!document.is_object()) return;
+  const auto optimizer = document.find("optimizer");
+  if (optimizer != document.end() && optimizer->is_string() && !optimizer->get_ref<const std::string&>().empty())
+    *optimizer = Json{{optimizer->get<std::string>(), Json::object()}};
 }
 
 void replace_end(Json& document, const std::vector<std::string>& overrides) {

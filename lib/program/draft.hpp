@@ -93,6 +93,7 @@ Result<void> check_optimizer(const Node& node, const Program& program);
 /// Facts about a dataset that are known without reading its data.
 struct DatasetFacts {
   std::optional<std::int64_t> cardinality;  // data::Dataset::kInfinite for one that never ends
+  std::string why_empty = {};               // with a cardinality of 0, where it is known
   // Possible batch sizes of elements whose first dimension varies:
   std::optional<std::int64_t> full_batch;
   std::optional<std::int64_t> remainder;
@@ -127,9 +128,16 @@ Result<OpSharding> parse_sharding(const Node& node);
 /// Checks shardings against the modules' shapes, each other, and the number of logical devices of a replica.
 Result<void> check_shardings(FunctionDraft& draft, int logical_devices, bool spmd);
 
+// seeds.cpp
+/// Gives the variables' initializers that state no seed one that follows from the program's, if it states one.
+void seed_variables(const Program& program, std::vector<VariableDef>& variables);
+/// The same for the shuffles of a dataset.
+void seed_dataset(const Program& program, const std::string& name, data::Plan& plan);
+
 // train.cpp
-inline constexpr std::array<std::string_view, 9> kTrainKeys{
-    "function", "steps", "epochs", "max_time", "log_every", "replicas", "checkpoint", "evaluate", "stop"};
+inline constexpr std::array<std::string_view, 10> kTrainKeys{"function",  "steps",       "epochs",     "max_time",
+                                                             "log_every", "replicas",    "checkpoint", "evaluate",
+                                                             "stop",      "on_nonfinite"};
 /// Fills in program.train, except for parts with errors. `root` is the whole program.
 void parse_train(const Node& node, const Node& root, const Facts& facts, Program& program, Problems& problems);
 

@@ -2,6 +2,7 @@
 #include "tfd/program/names.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "check/misplaced.hpp"
 #include "document.hpp"
@@ -26,8 +27,16 @@ std::vector<std::string> settings_of(const Node& root) {
 
 }  // namespace
 
+std::string program_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path file = fs::path(path) / "program.json";
+  return fs::is_directory(path, error) && fs::exists(file, error) ? file.string() : path;
+}
+
 Result<std::vector<std::string>> list_names(const std::string& path, NameKind kind) {
-  const Document json = TFD_TRY(parse_document(TFD_TRY(load_file(path, kMostBytes))), printable(path));
+  const Document json = TFD_TRY(parse_document(TFD_TRY(load_file(program_file(path), kMostBytes))), printable(path));
+  expand_optimizer(*json);
   const Node root(*json, "");
   if (!root.is_object()) return fail(Code::kInvalidArgument, "{}: must be an object", printable(path));
   std::vector<std::string> out;

@@ -2,6 +2,7 @@
 #include "node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <limits>
@@ -31,6 +32,26 @@ std::string_view type_text(const Json& json) {
   }
 }
 
+/// Words of Keras, PyTorch and others, and the keys that stand for the same here.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSynonyms{{
+    {"early_stopping", "stop"},
+    {"earlystopping", "stop"},
+    {"stopping", "stop"},
+    {"monitor", "metric"},
+    {"restore_best_weights", "restore_best"},
+    {"validation", "evaluate"},
+    {"validate", "evaluate"},
+    {"val", "evaluate"},
+    {"test", "evaluate"},
+    {"ckpt", "checkpoint"},
+    {"save", "checkpoint"},
+    {"save_freq", "every"},
+    {"max_to_keep", "keep"},
+    {"timeout", "max_time"},
+    {"parameters", "variables"},
+    {"data", "datasets"},
+}};
+
 std::string child_path(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
@@ -59,6 +80,8 @@ Result<void> Node::expect_object(std::span<const std::string_view> known) const 
   for (const auto& [key, value] : json_->items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const Node child(value, child_path(path_, printable(key)));
+    if (const auto meant = find_synonym(key, known))
+      return child.fail("unknown key, did you mean '{}'?", child_path(path_, *meant));
     std::vector<std::string> names(known.begin(), known.end());
     return child.fail("unknown key{}", did_you_mean(key, names));
   }
@@ -144,6 +167,12 @@ Error continue_path(const std::string& path, Error error) {
   const std::string_view joint = text.starts_with('[') && goes_on ? "" : goes_on ? "." : ": ";
   error.message = fmt::format("{}{}{}", path, joint, text);
   return error;
+}
+
+std::optional<std::string_view> find_synonym(std::string_view word, std::span<const std::string_view> known) {
+  for (const auto& [synonym, key] : kSynonyms)
+    if (word == synonym && std::ranges::find(known, key) != known.end()) return key;
+  return std::nullopt;
 }
 
 std::string unknown_text(std::string_view what, std::string_view name, std::span<const std::string> known) {

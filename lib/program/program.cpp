@@ -13,6 +13,7 @@
 #include "document.hpp"
 #include "draft.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/program/names.hpp"
 
 namespace tfd::program {
 namespace {
@@ -25,10 +26,7 @@ Result<std::string> read_file(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (fs::is_directory(path, error))
-    return fail(Code::kInvalidArgument, "cannot read {}: is a directory{}", printable(path),
-                fs::exists(fs::path(path) / "program.json", error)
-                    ? fmt::format(", whose program is {}", printable((fs::path(path) / "program.json").string()))
-                    : "");
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory", printable(path));
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail_errno(errno, fmt::format("cannot read {}", printable(path)));
   std::string text;
@@ -159,7 +157,10 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   program.directory = directory;
   program.data_root = options.data_root;
   if (const auto node = root.find("$schema")) problems.keep(*node, {}, node->text());  // editors read it
-  if (const auto node = root.find("seed")) program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
+  if (const auto node = root.find("seed")) {
+    program.seed = problems.keep(*node, {}, parse_seed(*node)).value_or(0);
+    program.states_seed = true;
+  }
   const auto weights = root.find("weights");
   if (weights) problems.keep(*weights, {}, weights->text());
   variable::CheckpointFiles files;
@@ -167,6 +168,7 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   if (const auto node = root.find("variables")) {
     auto variables = parse_variables(*node, sources, problems);
     keep_copies_as_tensorflow(*node, options, variables);
+    seed_variables(program, variables);
     program.variables = std::move(variables);
   }
   const auto optimizer = root.find("optimizer");
@@ -242,6 +244,12 @@ bool FunctionDef::has_updates() const {
   return false;
 }
 
+bool Program::stops_at_nonfinite() const {
+  if (train && train->stops_at_nonfinite) return *train->stops_at_nonfinite;
+  using variable::OnNonfinite;
+  return !rules || rules->on_nonfinite() == OnNonfinite::kApply || rules->on_nonfinite() == OnNonfinite::kStop;
+}
+
 bool Program::has_kind(FunctionKind kind) const {
   for (const FunctionDef& function : functions)
     if (function.kind == kind) return true;
@@ -254,12 +262,34 @@ bool Program::has_commands() const {
          std::ranges::any_of(datasets, [&](const auto& one) { return data::has_stage(one.second, is_command); });
 }
 
+namespace {
+
+/// What the file of a model is, which people give for a program, and what makes a program of it.
+Result<void> check_is_no_model(std::string_view document, const std::string& where) {
+  const bool is_zip = document.starts_with("PK\3\4"), is_hdf5 = document.starts_with("\x89HDF\r\n");
+  if (is_hdf5 || (is_zip && where.ends_with(".keras")))
+    return fail(Code::kInvalidArgument,
+                "{} is a Keras model, not a program: python -m tfd_export {} --data FILE makes one", where, where);
+  if (is_zip)
+    return fail(
+        Code::kInvalidArgument,
+        "{} is a zip file, as .pt and .npz are, not a program: `tfd help export` says what makes one of a model",
+        where);
+  return {};
+}
+
+}  // namespace
+
 Result<Program> parse_program(std::string_view document, const std::string& path, const std::string& directory,
                               const FileReader& read_file, const ProgramOptions& options) {
   const std::string where = printable(path);
+  TFD_TRY(check_is_no_model(document, where));
   const Document json = TFD_TRY(parse_document(document), where);
-  for (const std::string& change : options.overrides)
+  expand_optimizer(*json);
+  for (const std::string& change : options.overrides) {
     TFD_TRY(apply_override(*json, change, options.working_directory, !options.has_data_root));
+    expand_optimizer(*json);
+  }
   replace_end(*json, options.overrides);
   if (options.ignore_shardings) drop_shardings(*json);
   Program program = TFD_TRY(parse_root(Node(*json, ""), directory, read_file, options, where));
@@ -268,8 +298,12 @@ Result<Program> parse_program(std::string_view document, const std::string& path
   return program;
 }
 
-Result<Program> load_program(const std::string& path, const ProgramOptions& options) {
+Result<Program> load_program(const std::string& asked, const ProgramOptions& options) {
   namespace fs = std::filesystem;
+  const std::string path = program_file(asked);
+  std::error_code none;
+  if (fs::is_directory(path, none))
+    return fail(Code::kInvalidArgument, "cannot read {}: is a directory, without program.json", printable(path));
   const std::string text = TFD_TRY(read_file(path));
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);

@@ -48,6 +48,8 @@ Result<CheckpointsBy> parse_writers(const Node& node) {
   return node.fail("must be \"auto\", \"servers\" or \"coordinator\"");
 }
 
+constexpr Duration kSavedEvery = std::chrono::minutes(5);  // where the program doesn't say how often
+
 Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
   TFD_TRY(node.expect_object({"by", "dir", "every", "keep", "keep_best", "on", "resume"}));
   CheckpointDef checkpoint;
@@ -55,13 +57,15 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
   const auto path =
       (std::filesystem::path(directory) / stated / "").lexically_normal();  // however many slashes it ends with
   checkpoint.directory = path == path.root_path() ? path.string() : path.parent_path().string();
+  checkpoint.every_time = kSavedEvery;
   if (const auto every = node.find("every")) {
+    checkpoint.every_time.reset();
     if (every->is_number())
       checkpoint.every_steps = TFD_TRY(every->integer(1));
-    else if (every->is_text())
+    else if (!every->is_text())
+      return every->fail_type("a number of steps, a duration like \"10m\", or \"never\"");
+    else if (TFD_TRY(every->text()) != "never")
       checkpoint.every_time = TFD_TRY(parse_time(*every));
-    else
-      return every->fail_type("a number of steps or a duration like \"10m\"");
   }
   if (const auto keep = node.find("keep")) {
     const auto count = TFD_TRY(keep->integer(0));
@@ -163,7 +167,8 @@ Result<void> check_end(const Node& node, const TrainDef& train, const std::vecto
   if (train.steps && train.epochs) return node.fail("has both 'steps' and 'epochs'");
   for (const std::string& dataset : datasets)
     if (const auto found = facts.find(dataset); found != facts.end() && found->second.cardinality == 0)
-      return node.fail("dataset '{}' has no elements", dataset);
+      return node.fail("dataset '{}' has no elements{}{}", dataset, found->second.why_empty.empty() ? "" : ": ",
+                       found->second.why_empty);
   if (train.epochs && datasets.size() != 1)
     return TFD_TRY(node.member("epochs"))
         .fail("'{}' must read one dataset, not {}", train.function, datasets.empty() ? "none" : "several");
@@ -215,6 +220,12 @@ void parse_train(const Node& node, const Node& root, const Facts& facts, Program
   take("log_every", train.log_every, positive);
   take("replicas", train.replicas, [](const Node& replicas) -> Result<Replicas> {
     return TFD_TRY(parse_replicas(TFD_TRY(replicas.text())), replicas.path());
+  });
+  train.states_replicas = node.find("replicas").has_value();
+  take("on_nonfinite", train.stops_at_nonfinite, [](const Node& rule) -> Result<bool> {
+    const std::string what = rule.is_text() ? TFD_TRY(rule.text()) : std::string();
+    if (what != "stop" && what != "continue") return rule.fail("must be \"stop\" or \"continue\"");
+    return what == "stop";
   });
   take("checkpoint", train.checkpoint,
        [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });

@@ -217,6 +217,7 @@ void Agreement::on_stop(LauncherId id, const Report& stop, Clock::time_point now
   phase_ = Phase::kEnding;
   decide_at_.reset();
   finish_at_.reset();
+  done_at_.reset();
   check_end(now);
 }
 
@@ -244,9 +245,12 @@ void Agreement::on_leave(LauncherId id, const Report& stop) {
 void Agreement::on_standing(Launcher& launcher, const Report& report, Clock::time_point now) {
   const bool has_ended_well = report.standings.done > launcher.standings.done;
   launcher.standings = report.standings;
+  const bool is_done = has_ended_well && options_.bounds.is_elastic && phase_ == Phase::kRunning;
+  // A member that still runs after the last step is frozen or cut off, and cannot say so.
+  if (is_done && report.standings.is_over && !done_at_) done_at_ = now + options_.grace;
   if (standings().members > 0)
     finish_at_.reset();
-  else if (has_ended_well && options_.bounds.is_elastic && phase_ == Phase::kRunning)
+  else if (is_done)
     finish_at_ = now + kCauseDelay;  // time to hear of another member
 }
 
@@ -379,6 +383,7 @@ void Agreement::wait_for_others(Clock::time_point now) {
 void Agreement::halt(const std::string& line) {
   phase_ = Phase::kEnding;
   finish_at_.reset();
+  done_at_.reset();
   send_all({.kind = Command::Kind::kHalt, .line = line});
 }
 
@@ -431,11 +436,17 @@ std::string Agreement::missing(Clock::time_point now) const {
 }
 
 void Agreement::tick(Clock::time_point now) {
+  std::string line;
+  if (phase_ == Phase::kRunning && done_at_ && now >= *done_at_) {
+    line = fmt::format("the training is done; ending those that haven't ended {} after it",
+                       format_duration(options_.grace));
+    finish_at_ = now;
+  }
   if (finish_at_ && now >= *finish_at_) {  // those that would join now, or start again, aren't needed any more
     decide_at_.reset();
     cause_.reset();
     failures_.clear();
-    halt("");
+    halt(line);
     check_end(now);
   }
   if (decide_at_ && now >= *decide_at_ && phase_ == Phase::kRunning) {
@@ -460,7 +471,8 @@ Clock::time_point Agreement::next() const {
   if (phase_ == Phase::kRunning) {
     const auto never = Clock::time_point::max();
     const auto others = std::min(last_report_ + options_.report, gathering_since_ + options_.join);
-    return std::min({decide_at_.value_or(never), finish_at_.value_or(never), is_short_ ? others : never});
+    return std::min(
+        {decide_at_.value_or(never), finish_at_.value_or(never), done_at_.value_or(never), is_short_ ? others : never});
   }
   if (phase_ != Phase::kGathering) return Clock::time_point::max();
   if (const auto when = start_time()) return *when;

@@ -12,6 +12,7 @@ namespace tfd::rendezvous {
 namespace {
 
 constexpr Duration kNamedAfter = std::chrono::seconds(3);  // of silence
+constexpr Duration kStranger = std::chrono::seconds(1);    // for a tfd-launch of this host to answer, by whatever name
 constexpr Duration kByeTime = std::chrono::seconds(2);
 constexpr Duration kAskAgain = std::chrono::milliseconds(500);  // where the group has as many as it can
 constexpr Duration kLossSeen = std::chrono::seconds(2);         // behind the silence after which one of them is lost
@@ -24,6 +25,7 @@ class Guest final : public Rendezvous {
   ~Guest() override {
     loop_.cancel(report_timer_);
     loop_.cancel(again_timer_);
+    loop_.cancel(stranger_timer_);
     endpoint_.reset();  // after this no callback runs
   }
 
@@ -37,6 +39,8 @@ class Guest final : public Rendezvous {
     const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
     peer_ = endpoint_->add_peer("rendezvous", cluster::format_address(options_.at), {.patience = patience});
     report_later();
+    if (!options_.own_address.empty())
+      stranger_timer_ = loop_.at(Clock::now() + kStranger, [this] { look_for_stranger(); });
     return {};
   }
 
@@ -49,11 +53,24 @@ class Guest final : public Rendezvous {
   bool has_joined() const override { return has_joined_; }
 
  private:
+  /// "python3, process 1234": who listens at the rendezvous, if that is this host.
+  std::string owner() const {
+    if (options_.own_address.empty()) return "";
+    return launch::describe_port_owner({.host = options_.own_address, .port = options_.at.port});
+  }
+
+  /// This host would hold the rendezvous, but for a process that has nothing to do with it.
+  void look_for_stranger() {
+    stranger_timer_ = 0;
+    const std::string who = has_asked_ || is_over_ ? "" : owner();
+    if (who.empty() || who.starts_with("tfd-launch,") || who.starts_with("tfd,")) return;
+    give_up({Code::kSystem,
+             fmt::format("cannot bind {}: address already in use ({})", cluster::format_address(options_.at), who),
+             {}});
+  }
+
   std::string where() const {
-    const std::string owner =
-        options_.own_address.empty()
-            ? ""
-            : launch::describe_port_owner({.host = options_.own_address, .port = options_.at.port});
+    const std::string owner = this->owner();
     return fmt::format("the rendezvous at {}{}", cluster::format_address(options_.at),
                        owner.empty() ? "" : fmt::format(", where {} listens", owner));
   }
@@ -186,7 +203,7 @@ class Guest final : public Rendezvous {
   bool is_over_ = false;  // kEnd has come, or it was given up
   bool is_done_ = false;
   Clock::time_point until_;  // it asks whether it may join, where the group has as many as it can
-  process::EventLoop::TimerId report_timer_ = 0, again_timer_ = 0;
+  process::EventLoop::TimerId report_timer_ = 0, again_timer_ = 0, stranger_timer_ = 0;
   std::unique_ptr<Inbox> inbox_;
   std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the inbox
 };

@@ -177,7 +177,8 @@ std::string format_report(const Report& report) {
                    {"running", report.standings.running},
                    {"alone", report.standings.alone},
                    {"members", report.standings.members},
-                   {"done", report.standings.done}});
+                   {"done", report.standings.done},
+                   {"over", report.standings.is_over}});
 }
 
 Result<Report> parse_report(std::string_view text) {
@@ -204,6 +205,8 @@ Result<Report> parse_report(std::string_view text) {
   standings.alone = TFD_TRY(small_at(json, "alone", standings.running));
   standings.members = TFD_TRY(small_at(json, "members", standings.running));
   standings.done = TFD_TRY(small_at(json, "done", kMostCount));
+  const auto over = json.find("over");
+  standings.is_over = over != json.end() && over->is_boolean() && over->get<bool>();
   return out;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using MaybeConfig = Result<std::optional<cluster::ClusterConfig>>;
 
-constexpr Duration kSilence = std::chrono::seconds(2);  // before a wait is said
+constexpr Duration kPauseBeforeNotice = std::chrono::seconds(2);  // before a wait is said
 constexpr std::array<std::string_view, 4> kNotHere{"local", "simple", "gce", "union"};
 
 MaybeConfig read_from(InputReader& input, const std::string& name, Deadline deadline, const Log& log) {
@@ -103,12 +103,13 @@ bool is_readable_by(int fd, Deadline deadline) {
 bool has_input(const SpecSource& source, const InputReader& input, const Environment& env, Deadline deadline,
                const Log& log) {
   if (find_launched_tasks(env)) return false;
-  if (is_readable_by(input.fd(), deadline.earlier_of(Deadline::after(std::min(source.patience, kSilence)))))
+  if (is_readable_by(input.fd(), deadline.earlier_of(Deadline::after(std::min(source.patience, kPauseBeforeNotice)))))
     return true;
-  if (source.patience > kSilence) {
+  if (source.patience > kPauseBeforeNotice) {
     log.warning("waiting for a cluster spec on stdin, {} at most: then the cluster is TF_CONFIG's",
                 format_duration(source.patience));
-    if (is_readable_by(input.fd(), deadline.earlier_of(Deadline::after(source.patience - kSilence)))) return true;
+    if (is_readable_by(input.fd(), deadline.earlier_of(Deadline::after(source.patience - kPauseBeforeNotice))))
+      return true;
   }
   log.warning("no cluster spec on stdin: the cluster is TF_CONFIG's (--cluster - waits for one)");
   return false;

@@ -37,7 +37,7 @@ struct Row {
   std::string_view hosts = {};  // variable with a list of hosts, whose first is the address
 };
 
-/// By precedence: what is closest to this process comes first.
+/// Rows in order of precedence: the closest to this process comes first.
 constexpr std::array kRows{
     Row{.variable = "MEGASCALE_NUM_SLICES", .members = "slices"},
     Row{.variable = "TPU_PROCESS_ADDRESSES", .reading = Reading::kNames, .members = "processes", .kind = "tpu"},

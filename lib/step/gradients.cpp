@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "tfd/step/nonfinite.hpp"
+
 namespace tfd::step {
 namespace {
 
@@ -41,12 +43,11 @@ Result<void> settle_gradients(const program::Program& program, const program::Fu
   const variable::Optimizer& rules = *program.rules;
   auto& updates = bound.updates;
   const auto bad = std::ranges::find_if(updates, [&](const variable::Update& update) {
-    return rules.on_nonfinite() != OnNonfinite::kApply && is_gradient(update.kind) &&
+    return variable::looks_at_gradients(rules.on_nonfinite()) && is_gradient(update.kind) &&
            !variable::is_finite(update.value);
   });
   if (bad != updates.end() && rules.on_nonfinite() == OnNonfinite::kStop)
-    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", function.name,
-                bad->variable, step);
+    return fail(nonfinite_gradient(function.name, bad->variable, step + 1));
   const bool skips = bad != updates.end();
   const bool trains = std::ranges::any_of(updates, variable::is_gradient, &variable::Update::kind);
   if (skips) {

@@ -89,6 +89,8 @@ class Runner final : public ReplicaRunner {
     return StepOutcome{std::move(done.updates), std::move(done.metrics)};
   }
 
+  bool has_diverged() const override { return steps_.has_diverged(); }
+
   Result<StepInputs> take_inputs(const std::string& name, std::int64_t step, int most_elements) override {
     const CompiledFunction* function = TFD_TRY(program_->find_function(name));
     const FunctionCall call = call_of_step(name, step, most_elements);

@@ -13,6 +13,7 @@ StepRunner::StepRunner(CompiledProgram& program, ReplicaCopies copies, StepOptio
     : program_(program),
       copies_(std::move(copies)),
       options_(std::move(options)),
+      losses_(program_.program()),
       threads_(options_.replicas.count, options_.is_alone),
       run_at_once_(options_.run_at_once ? options_.run_at_once
                                         : [this](std::size_t count, const std::function<void(std::size_t)>& work) {
@@ -102,6 +103,20 @@ Result<ReplicaOutputs> StepRunner::run_alone(const CompiledFunction& function, c
   return run_on_replicas(run_at_once_, function, context, shares);
 }
 
+Result<void> StepRunner::check_losses(const program::FunctionDef& def, const FunctionCall& call,
+                                      const ReplicaOutputs& outputs, const std::vector<ReplicaShare>& shares) {
+  const auto& train = program_.program().train;
+  if (!train || def.name != train->function) return {};
+  const bool is_own = outputs.outputs.size() == shares.size();  // not those of other processes, too
+  for (std::size_t i = 0; i < outputs.outputs.size(); ++i) {
+    const int replica = is_own ? options_.replicas.first + shares[i].replica : static_cast<int>(i);
+    auto checked = losses_.check(outputs.outputs[i].outcome.metrics, call.step + 1, replica);
+    has_diverged_ = !checked;
+    if (!checked) return checked;
+  }
+  return {};
+}
+
 Result<StepResult> StepRunner::run(const CompiledFunction& function, const FunctionCall& call,
                                    std::vector<ReplicaShare> shares, const VariableValues& variables) {
   const program::Program& program = program_.program();
@@ -114,6 +129,9 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Funct
   TFD_TRY(look_up(def, context, shares), def.name);
   auto outputs = TFD_TRY(run_on_replicas(run_at_once_, function, context, shares));
   if (is_replica && options_.gather) outputs = TFD_TRY(options_.gather(std::move(outputs)), def.name);
+  has_diverged_ = false;
+  const bool skips = program.rules && program.rules->on_nonfinite() == variable::OnNonfinite::kSkip;
+  if (is_replica && !skips) TFD_TRY(check_losses(def, call, outputs, shares));
   StepResult out;
   if (outputs.outputs.empty()) return out;
   for (BoundOutputs& one : outputs.outputs) out.results.push_back(std::exchange(one.outcome.results, {}));
@@ -131,7 +149,9 @@ Result<StepResult> StepRunner::run(const CompiledFunction& function, const Funct
   }
   TFD_TRY(check_row_numbers(program, bound.updates), def.name);
   const bool updates_something = !bound.updates.empty();
-  TFD_TRY(settle_gradients(program, def, *context.variables, call.step, clips_replicas, bound));
+  auto settled = settle_gradients(program, def, *context.variables, call.step, clips_replicas, bound);
+  has_diverged_ = !settled && settled.error().code == Code::kInternal;
+  TFD_TRY(std::move(settled));
   out.is_skipped = updates_something && bound.updates.empty();
   out.metrics = std::move(bound.outcome.metrics);
   out.updates = std::move(bound.updates);

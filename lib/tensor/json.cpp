@@ -8,11 +8,13 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <type_traits>
 
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/native.hpp"
 #include "tfd/tensor/npy.hpp"
+#include "tfd/tensor/number.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::tensor {
@@ -21,16 +23,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostRank = 32;
-
-template <class T, class Wide>
-T narrow(Wide value) {
-  if constexpr (std::is_same_v<T, Half>)
-    return Half{float_to_half(static_cast<float>(value))};
-  else if constexpr (std::is_same_v<T, BFloat16>)
-    return BFloat16{float_to_bfloat16(static_cast<float>(value))};
-  else
-    return static_cast<T>(value);
-}
 
 /// Describes a value for messages, in a few words however long it is.
 std::string describe(const json& value) {
@@ -41,63 +33,40 @@ std::string describe(const json& value) {
   return text;
 }
 
-tl::unexpected<Error> does_not_fit(const json& value, DType dtype) {
+tl::unexpected<Error> does_not_fit(const json& value, DType dtype, NumberFit fit) {
+  if (fit == NumberFit::kNotWhole) return fail(Code::kInvalidArgument, "{} is not a whole number", describe(value));
+  if (value.is_null() || (value.is_string() && !is_floating(dtype)))
+    return fail(Code::kInvalidArgument, "{} is not a number", describe(value));
   return fail(Code::kInvalidArgument, "{} does not fit {}", describe(value), dtype_name(dtype));
 }
 
 // --- reading one element -------------------------------------------------------------------------------------------
 
-Result<void> read_element(const json& value, bool& out) {
-  if (value.is_boolean())
-    out = value.get<bool>();
-  else if (value.is_number_unsigned() && value.get<std::uint64_t>() <= 1)
-    out = value.get<std::uint64_t>() == 1;
-  else
-    return does_not_fit(value, DType::kBool);
-  return {};
+/// The value of a special name; nullopt: it is none.
+std::optional<double> special_value(const json& value) {
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
 }
 
 template <class T>
-Result<void> read_integer(const json& value, DType dtype, T& out) {
-  const bool fits = value.is_number_unsigned()  ? std::in_range<T>(value.get<std::uint64_t>())
-                    : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
-                                                : false;
-  if (!fits) return does_not_fit(value, dtype);
-  out = value.get<T>();
-  return {};
-}
-
-template <class T>
-Result<void> read_float(const json& value, DType dtype, T& out) {
-  if (value.is_number_unsigned())
-    out = narrow<T>(value.get<std::uint64_t>());
-  else if (value.is_number_integer())
-    out = narrow<T>(value.get<std::int64_t>());
-  else if (value.is_number_float())
-    out = narrow<T>(value.get<double>());
-  else if (value == "NaN") {
-    out = narrow<T>(std::numeric_limits<double>::quiet_NaN());
-    return {};
-  } else if (value == "Infinity") {
-    out = narrow<T>(std::numeric_limits<double>::infinity());
-    return {};
-  } else if (value == "-Infinity") {
-    out = narrow<T>(-std::numeric_limits<double>::infinity());
-    return {};
-  } else
-    return does_not_fit(value, dtype);
-  if (!std::isfinite(widen(out))) return does_not_fit(value, dtype);
-  return {};
+NumberFit convert(const json& value, T& out) {
+  if constexpr (std::is_same_v<T, bool>)
+    if (value.is_boolean()) return out = value.get<bool>(), NumberFit::kOk;
+  if (value.is_number_unsigned()) return convert_number(value.get<std::uint64_t>(), out);
+  if (value.is_number_integer()) return convert_number(value.get<std::int64_t>(), out);
+  if (value.is_number_float()) return convert_number(value.get<double>(), out);
+  if constexpr (!std::is_integral_v<T>)
+    if (const auto special = special_value(value)) return convert_number(*special, out);
+  return NumberFit::kNotANumber;
 }
 
 template <class T>
 Result<void> read_element(const json& value, DType dtype, T& out) {
-  if constexpr (std::is_same_v<T, bool>)
-    return read_element(value, out);
-  else if constexpr (std::is_integral_v<T>)
-    return read_integer(value, dtype, out);
-  else
-    return read_float(value, dtype, out);
+  const NumberFit fit = convert(value, out);
+  if (fit != NumberFit::kOk) return does_not_fit(value, dtype, fit);
+  return {};
 }
 
 // --- nested lists --------------------------------------------------------------------------------------------------
@@ -176,7 +145,7 @@ Result<void> survey(const json& value, std::size_t depth, Kinds& kinds) {
     if (value.is_number_unsigned() ? !std::in_range<std::int32_t>(value.get<std::uint64_t>())
                                    : !std::in_range<std::int32_t>(value.get<std::int64_t>()))
       kinds.wide = true;
-  } else if (value.is_number_float() || value == "NaN" || value == "Infinity" || value == "-Infinity")
+  } else if (value.is_number_float() || special_value(value))
     kinds.has_float = true;
   else if (!value.is_array())
     return fail(Code::kInvalidArgument, "{} is not an element of a tensor", describe(value));
@@ -283,8 +252,9 @@ std::string shortest(T value) {
   const float wide = widen(value);
   for (int digits = 1;; ++digits) {
     std::string text = fmt::format("{:.{}g}", wide, digits);
-    if (digits >= 9 || narrow<T>(std::strtod(text.c_str(), nullptr)).bits == value.bits)
-      return fmt::format("{}", std::strtod(text.c_str(), nullptr));
+    T again{};
+    convert_number(std::strtod(text.c_str(), nullptr), again);
+    if (digits >= 9 || again.bits == value.bits) return fmt::format("{}", std::strtod(text.c_str(), nullptr));
   }
 }
 
@@ -351,6 +321,26 @@ json nested_to_json(const Shape& shape, std::size_t depth, const T*& element) {
 }
 
 }  // namespace
+
+std::string short_parse_error(std::string_view what) {
+  constexpr std::string_view kMark = "parse error at ";
+  const auto at = what.find(kMark);
+  if (at == std::string_view::npos)
+    return printable(what.substr(what.find("] ") + 2));  // a number that overflows: "[json.exception.….406] number …"
+  // "… last read: '1, /'; expected string literal"
+  constexpr std::string_view kRead = "last read: '";
+  const std::string_view read = what.substr(std::min(what.find(kRead), what.size()));
+  const bool is_comment = read.find("/'") != std::string_view::npos || read.find("#'") != std::string_view::npos;
+  return printable(what.substr(at + kMark.size())) + (is_comment ? ": JSON has no comments" : "");
+}
+
+Result<nlohmann::ordered_json> parse_json(std::string_view text) {
+  try {
+    return nlohmann::ordered_json::parse(plain_json(text));
+  } catch (const nlohmann::ordered_json::exception& error) {
+    return fail(Code::kInvalidArgument, "not JSON: {}", short_parse_error(error.what()));
+  }
+}
 
 Result<Tensor> tensor_from_json(const json& value, const TensorSpec& spec, const std::string& directory) {
   if (!value.is_object()) return read_nested(value, spec);

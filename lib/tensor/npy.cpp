@@ -42,6 +42,8 @@ constexpr NameTable<DType, 2> kComplexDescriptors{{{{DType::kF32, "<c8"}, {DType
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
+  /// Whether parse() failed for a dtype that tfd lacks.
+  bool is_unsupported() const { return is_unsupported_; }
 
   Result<TensorSpec> parse() {
     std::optional<std::string> descriptor;
@@ -52,6 +54,7 @@ class HeaderParser {
       const std::string key = TFD_TRY(parse_string());
       TFD_TRY(expect(':'));
       if (key == "descr") {
+        is_unsupported_ = peek() == '[';
         if (peek() != '\'' && peek() != '"')
           return fail(Code::kInvalidArgument, "records (structured dtypes) are not supported");
         descriptor = TFD_TRY(parse_string());
@@ -79,11 +82,12 @@ class HeaderParser {
   }
 
  private:
-  static Result<DType> parse_descriptor(std::string_view descriptor) {
+  Result<DType> parse_descriptor(std::string_view descriptor) {
     if (const auto dtype = kDescriptors.find(descriptor)) return *dtype;
     if (descriptor == "<V2") return DType::kBF16;  // written by numpy.save for an ml_dtypes.bfloat16 array
     if (descriptor.starts_with('>'))
       return fail(Code::kInvalidArgument, "big endian ('{}') is not supported", printable(descriptor));
+    is_unsupported_ = true;
     return fail(Code::kInvalidArgument, "dtype '{}' is not supported (known: {}, {})", printable(descriptor),
                 fmt::join(kDescriptors.names(), ", "), join_words(kComplexDescriptors.names()));
   }
@@ -141,10 +145,11 @@ class HeaderParser {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  bool is_unsupported_ = false;
 };
 
 /// Reads the header, up to the array's first byte.
-Result<TensorSpec> read_header(const ByteStream& stream) {
+Result<TensorSpec> read_header(const ByteStream& stream, bool* is_unsupported = nullptr) {
   const auto cut_off = [&] { return fail(Code::kDataLoss, "{} is cut off within its header", stream.name); };
   std::array<std::uint8_t, 12> start{};
   if (stream.most_bytes < kMagic.size()) return fail(Code::kInvalidArgument, "{} is not a .npy file", stream.name);
@@ -169,7 +174,10 @@ Result<TensorSpec> read_header(const ByteStream& stream) {
   if (data_offset > stream.most_bytes) return cut_off();
   std::string text(length, '\0');
   TFD_TRY(stream.read(std::as_writable_bytes(std::span(text))));
-  TensorSpec spec = TFD_TRY(HeaderParser(text).parse(), stream.name);
+  HeaderParser parser(text);
+  auto parsed = parser.parse();
+  if (is_unsupported != nullptr) *is_unsupported = parser.is_unsupported();
+  TensorSpec spec = TFD_TRY(std::move(parsed), stream.name);
   const std::size_t bytes = TFD_TRY(checked_byte_size(spec.dtype, spec.shape), stream.name);
   if (bytes > stream.most_bytes - data_offset)
     return fail(Code::kDataLoss, "{} is cut off: {} takes {} bytes, but there are only {}", stream.name,
@@ -225,6 +233,11 @@ Result<Tensor> read_tensor(const ByteStream& stream, const TensorSpec& spec) {
 }
 
 Result<Tensor> read_npy(const ByteStream& stream) { return read_tensor(stream, TFD_TRY(read_header(stream))); }
+
+bool has_unsupported_dtype(const ByteStream& stream) {
+  bool is_unsupported = false;
+  return !read_header(stream, &is_unsupported) && is_unsupported;
+}
 
 Result<TensorSpec> read_npy_spec(const ByteStream& stream) { return read_header(stream); }
 

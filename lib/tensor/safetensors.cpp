@@ -44,6 +44,7 @@ struct Entry {
   std::string name;
   TensorSpec spec;
   std::uint64_t begin = 0, end = 0;  // within the data that follows the header
+  std::string unsupported = {};      // its type and shape, if tfd lacks the type
 };
 
 struct SafetensorsHeader {
@@ -78,8 +79,7 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
   Entry entry{name, {}, 0, 0};
   const auto& stated = dtype->get_ref<const std::string&>();
   const auto known = stated == kComplex ? DType::kF32 : kDTypes.find(stated);
-  if (!known) return fail(Code::kInvalidArgument, "dtype '{}' is not supported", printable(stated));
-  entry.spec.dtype = *known;
+  entry.spec.dtype = known.value_or(DType::kU8);
   for (const auto& dimension : *shape) {
     if (!dimension.is_number_unsigned() || dimension.get<std::uint64_t>() > (std::uint64_t{1} << 48))
       return fail(Code::kInvalidArgument, "a dimension of its shape is not a size");
@@ -90,7 +90,9 @@ Result<Entry> parse_entry(const std::string& name, const json& value) {
     return fail(Code::kInvalidArgument, "data_offsets are not two positions");
   entry.begin = (*offsets)[0].get<std::uint64_t>();
   entry.end = (*offsets)[1].get<std::uint64_t>();
-  const std::size_t bytes = TFD_TRY(checked_byte_size(entry.spec.dtype, entry.spec.shape));
+  if (!known) entry.unsupported = printable(stated) + format_shape(entry.spec.shape);
+  const std::size_t bytes =
+      known ? TFD_TRY(checked_byte_size(entry.spec.dtype, entry.spec.shape)) : entry.end - entry.begin;
   if (entry.begin > entry.end || entry.end - entry.begin != bytes)
     return fail(Code::kDataLoss, "{} takes {} bytes, but its data_offsets are {} to {}", format_spec(entry.spec), bytes,
                 entry.begin, entry.end);
@@ -154,6 +156,22 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   return text;
 }
 
+/// What else a file is that begins with these bytes, and the way out; empty: not known.
+std::string_view other_format(std::uint64_t first_bytes) {
+  constexpr std::uint64_t kZip = 0x04034b50, kHdf5 = 0x0a1a0a0d46444889;  // "PK\3\4", "\x89HDF\r\n\x1a\n"
+  if ((first_bytes & 0xffffffff) == kZip)
+    return "a zip file, as .pt, .keras and .npz are: load it in its framework and save the weights by "
+           "safetensors.numpy.save_file";
+  if (first_bytes == kHdf5)
+    return "an HDF5 file, as .h5 of Keras is: load it there and save the weights by safetensors.numpy.save_file";
+  constexpr std::uint64_t kPickle = 0x80, kOldestProtocol = 2, kNewestProtocol = 5;
+  const std::uint64_t protocol = first_bytes >> 8 & 0xff;
+  if ((first_bytes & 0xff) == kPickle && protocol >= kOldestProtocol && protocol <= kNewestProtocol &&
+      first_bytes > kMostSafetensorsHeader)
+    return "a pickle of Python, as an old .pt is: load it there and save the weights by safetensors.numpy.save_file";
+  return "";
+}
+
 /// Header of a file; its data follow.
 struct ParsedHeader {
   SafetensorsHeader header;
@@ -164,6 +182,8 @@ Result<ParsedHeader> read_safetensors_header(const ByteStream& stream) {
   if (stream.most_bytes < sizeof(length))
     return fail(Code::kDataLoss, "{} is cut off: it has {} bytes", stream.name, stream.most_bytes);
   TFD_TRY(stream.read(std::as_writable_bytes(std::span(&length, 1))));
+  if (const std::string_view other = other_format(length); !other.empty())
+    return fail(Code::kInvalidArgument, "{} is not a safetensors file, but {}", stream.name, other);
   if (length > kMostSafetensorsHeader)
     return fail(Code::kInvalidArgument, "{} is not a safetensors file: a header of {} bytes", stream.name, length);
   if (length > stream.most_bytes - sizeof(length))
@@ -188,14 +208,23 @@ Result<Opened> open_safetensors(const std::string& path) {
   return Opened{std::move(file), std::move(parsed.header), parsed.data_offset};
 }
 
-std::map<std::string, TensorSpec> specs_of(const SafetensorsHeader& header) {
-  std::map<std::string, TensorSpec> out;
-  for (const Entry& entry : header.entries) out.emplace(entry.name, entry.spec);
+SafetensorsSpecs specs_of(const SafetensorsHeader& header) {
+  SafetensorsSpecs out;
+  for (const Entry& entry : header.entries)
+    if (entry.unsupported.empty())
+      out.specs.emplace(entry.name, entry.spec);
+    else
+      out.unsupported.emplace(entry.name, entry.unsupported);
   return out;
 }
 
 tl::unexpected<Error> no_tensor(const std::string& path, std::string_view name) {
   return fail(Code::kNotFound, "{} has no tensor '{}'", path, printable(name));
+}
+
+tl::unexpected<Error> unsupported_type(const std::string& path, std::string_view name, const std::string& type) {
+  return fail(Code::kInvalidArgument, "{}: tensor '{}' is {}, a type that tfd does not have (it has: {})", path,
+              printable(name), type, fmt::join(kDTypes.names(), ", "));
 }
 
 Result<void> drop(const ByteStream& stream, std::uint64_t bytes) {
@@ -209,6 +238,17 @@ Result<void> drop(const ByteStream& stream, std::uint64_t bytes) {
 
 }  // namespace
 
+std::string describe_unsupported(const UnsupportedTensors& tensors) {
+  constexpr std::size_t kMostNamed = 5;
+  std::vector<std::string> words;
+  for (const auto& [name, type] : tensors) {
+    if (words.size() == kMostNamed) break;
+    words.push_back(fmt::format("{} ({})", printable(name), type));
+  }
+  if (tensors.size() > kMostNamed) words.push_back(fmt::format("{} more", tensors.size() - kMostNamed));
+  return join_words(words);
+}
+
 const Tensor* SafetensorsFile::find(std::string_view name) const {
   for (const auto& [key, tensor] : tensors)
     if (key == name) return &tensor;
@@ -221,6 +261,7 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
   out.metadata = std::move(opened.header.metadata);
   out.tensors.reserve(opened.header.entries.size());
   for (Entry& entry : opened.header.entries) {
+    if (!entry.unsupported.empty()) return unsupported_type(path, entry.name, entry.unsupported);
     Tensor tensor = TFD_TRY(read_tensor(opened.file, opened.data_offset + entry.begin, entry.spec));
     out.tensors.emplace_back(std::move(entry.name), std::move(tensor));
   }
@@ -230,9 +271,11 @@ Result<SafetensorsFile> load_safetensors(const std::string& path) {
 Result<SafetensorsReader> SafetensorsReader::open(const std::string& path) {
   Opened opened = TFD_TRY(open_safetensors(path));
   SafetensorsReader reader(std::move(opened.file), std::move(opened.header.metadata));
-  reader.specs_ = specs_of(opened.header);
+  SafetensorsSpecs found = specs_of(opened.header);
+  reader.specs_ = std::move(found.specs);
+  reader.unsupported_ = std::move(found.unsupported);
   for (const Entry& entry : opened.header.entries)
-    reader.offsets_.emplace(entry.name, opened.data_offset + entry.begin);
+    if (entry.unsupported.empty()) reader.offsets_.emplace(entry.name, opened.data_offset + entry.begin);
   return reader;
 }
 
@@ -250,6 +293,8 @@ Result<Tensor> SafetensorsReader::read(const std::string& name, const TensorSpec
 }
 
 Result<Tensor> SafetensorsReader::read(const std::string& name) const {
+  if (const auto other = unsupported_.find(name); other != unsupported_.end())
+    return unsupported_type(path(), name, other->second);
   const auto found = specs_.find(name);
   if (found == specs_.end()) return no_tensor(path(), name);
   return read(name, found->second, 0);
@@ -265,7 +310,7 @@ Result<Tensor> SafetensorsReader::read_rows(const std::string& name, std::int64_
   return read(name, part, static_cast<std::uint64_t>(first) * row);
 }
 
-Result<std::map<std::string, TensorSpec>> read_safetensors_specs(const ByteStream& stream) {
+Result<SafetensorsSpecs> read_safetensors_specs(const ByteStream& stream) {
   return specs_of(TFD_TRY(read_safetensors_header(stream)).header);
 }
 
@@ -273,6 +318,7 @@ Result<Tensor> read_safetensors_tensor(const ByteStream& stream, std::string_vie
   const ParsedHeader parsed = TFD_TRY(read_safetensors_header(stream));
   const auto found = std::ranges::find(parsed.header.entries, name, &Entry::name);
   if (found == parsed.header.entries.end()) return no_tensor(stream.name, name);
+  if (!found->unsupported.empty()) return unsupported_type(stream.name, name, found->unsupported);
   TFD_TRY(drop(stream, found->begin));
   return read_tensor(stream, found->spec);
 }

@@ -11,11 +11,17 @@
 
 #include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/shell.hpp"
+#include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
+#include "tfd/variable/slot_mark.hpp"
 
 namespace tfd::train {
 namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
+constexpr std::string_view kNothingWillBeSaved =
+    "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained";
 
 Error no_memory(std::string_view what) { return {Code::kResourceExhausted, std::string(what), {}}; }
 
@@ -45,15 +51,46 @@ std::future<Result<std::string>> save_parts_in_background(const std::string& dir
   });
 }
 
+Result<void> check_finite(const variable::Checkpoint& checkpoint, const std::vector<std::string>& finite) {
+  for (const auto& [name, value] : checkpoint.state)
+    if (std::ranges::find(finite, name) != finite.end() && !variable::is_finite(value))
+      return fail(Code::kInternal, "variable '{}' is not finite after step {}: it was not saved", name,
+                  checkpoint.step);
+  return {};
+}
+
+/// kInvalidArgument: the checkpoint has what another optimizer than the program's keeps. Says what takes the values
+/// alone.
+Result<void> check_optimizer(const program::Program& program, const variable::Checkpoint& found,
+                             const std::string& directory) {
+  if (!program.rules) return {};
+  for (const auto& [name, value] : found.state) {
+    const std::size_t mark = name.find(variable::kSlotMark);
+    if (mark == std::string::npos) continue;
+    const std::string path = name.substr(mark + variable::kSlotMark.size());
+    const std::size_t slash = path.find('/');
+    const std::string owner = path.substr(0, slash);
+    if (slash == std::string::npos || owner == program.rules->state_name()) continue;
+    return fail(Code::kInvalidArgument,
+                "{}: '{}' was trained with {}, but the program has {}: keep the optimizer, or start from the values "
+                "alone: --checkpoint {} --set train.checkpoint.dir=NEW",
+                printable(found.path), printable(name.substr(0, mark)), printable(owner), program.rules->state_name(),
+                shell_word(directory));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
-                                                    int keep) {
+                                                    int keep, std::vector<std::string> finite) {
   // Moved out of the closure, which lives as long as the future.
-  return in_background([directory, held = std::move(checkpoint), keep]() mutable {
-    const variable::Checkpoint own = std::move(held);
-    return variable::save_checkpoint(directory, own, keep);
-  });
+  return in_background(
+      [directory, held = std::move(checkpoint), keep, finite = std::move(finite)]() mutable -> Result<std::string> {
+        const variable::Checkpoint own = std::move(held);
+        TFD_TRY(check_finite(own, finite));
+        return variable::save_checkpoint(directory, own, keep);
+      });
 }
 
 CheckpointManager::CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options)
@@ -76,6 +113,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
         "{}: has checkpoints of an earlier run, but train.checkpoint.resume is false: --start-over moves them aside",
         directory);
   }
+  TFD_TRY(check_missing());
   std::vector<std::string> skipped;
   auto found = TFD_TRY(variable::load_latest_checkpoint(index_, directory, &skipped));
   for (const std::string& one : skipped) options_.log.warning("skipped a checkpoint: {}", one);
@@ -83,8 +121,11 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
     options_.log.warning("{} belongs to another run; not resuming from it (--checkpoint starts from it)",
                          index_.others.back());
   if (!found) return found;
+  if (!index_.missing.empty() && variable::step_of_checkpoint(index_.missing.back()).value_or(0) > found->step)
+    options_.log.warning("{} is gone: using {} instead", index_.missing.back(), found->path);
   if (const auto fits = check_state(program, *found); !fits)
     return fail(fits.error().code, "{}; --start-over moves it aside", fits.error().message);
+  TFD_TRY(check_optimizer(program, *found, directory));
   if (!options_.checkpoint.empty() && options_.say)
     options_.say(fmt::format("--checkpoint {} is ignored: the training continues", options_.checkpoint));
   step_ = path_step_ = found->step;
@@ -93,6 +134,20 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
   const bool is_of_run = ended_ && (ended_->run.empty() || index_.run.empty() || ended_->run == index_.run);
   if (ended_ && (!is_of_run || ended_->step != found->step || !is_over(*ended_, train_))) ended_.reset();
   return found;
+}
+
+// A training that goes on after a loss has its state elsewhere, and so may a group whose hosts save their own.
+Result<void> CheckpointManager::check_missing() const {
+  const auto& to = *train_.checkpoint;
+  const bool is_elsewhere = options_.takes_over || to.on == program::CheckpointsOn::kHosts;
+  if (index_.missing.empty() || !index_.checkpoints.empty() || is_elsewhere) return {};
+  std::string names;
+  for (const std::string& one : index_.missing)
+    names += (names.empty() ? "" : ", ") + printable(std::filesystem::path(one).filename().string());
+  return fail(Code::kDataLoss,
+              "{}: all checkpoints that its {} names are gone ({}): put them back, or train from the beginning with "
+              "--start-over",
+              to.directory, variable::kCheckpointIndexName, names);
 }
 
 // Takes variables only, like a file of weights: optimizer state belongs to the training that wrote it.
@@ -105,6 +160,33 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find_initial(cons
   initial.replicas = 0;
   initial.writer = {};
   return initial;
+}
+
+Result<void> CheckpointManager::hold(Claim claim) {
+  if (!are_saved() || lock_) return {};
+  const std::string& directory = train_.checkpoint->directory;
+  std::error_code error;  // a path that isn't a directory has no lock; probe() reports it
+  if (!std::filesystem::is_directory(directory, error)) return {};
+  DirectoryLockOptions with;
+  with.say = options_.say;
+  with.is_stopping = [interrupts = options_.interrupts] { return interrupts && interrupts->stopping(); };
+  const bool takes = options_.takes_over || options_.take_directory;
+  lock_ = TFD_TRY(DirectoryLock::acquire(directory, takes ? Claim::kTake : claim, std::move(with)));
+  return {};
+}
+
+void CheckpointManager::say_plan() const {
+  if (!options_.say || !writes_ || options_.takes_over || options_.began) return;
+  if (!train_.checkpoint) return options_.say(std::string(kNothingWillBeSaved));
+  const program::CheckpointDef& to = *train_.checkpoint;
+  std::string every;
+  if (to.every_steps == 1)
+    every = "every step, and ";
+  else if (to.every_steps > 1)
+    every = fmt::format("every {} steps, and ", to.every_steps);
+  else if (to.every_time)
+    every = fmt::format("every {}, and ", format_duration(*to.every_time));
+  options_.say(fmt::format("saving to {} {}at the end", to.directory, every));
 }
 
 void CheckpointManager::say_beginning(const std::optional<variable::Checkpoint>& resumed,
@@ -214,13 +296,14 @@ Deadline CheckpointManager::next_time() const {
   return Deadline::at(saved_at_ + *train_.checkpoint->every_time);
 }
 
-void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write) {
+void CheckpointManager::begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write,
+                                     std::vector<std::string> finite) {
   saved_at_ = Clock::now();
   saving_step_ = checkpoint.step;
   if (checkpoint.writer.group.empty()) checkpoint.writer = writer_;
   const program::CheckpointDef& to = *train_.checkpoint;
   written_ = write ? save_parts_in_background(to.directory, std::move(checkpoint), to.keep, std::move(write))
-                   : save_in_background(to.directory, std::move(checkpoint), to.keep);
+                   : save_in_background(to.directory, std::move(checkpoint), to.keep, std::move(finite));
 }
 
 Result<bool> CheckpointManager::finish_saving() {
@@ -228,6 +311,11 @@ Result<bool> CheckpointManager::finish_saving() {
   const std::int64_t step = *std::exchange(saving_step_, std::nullopt);
   const bool is_lost = !path && path.error().code == Code::kUnavailable && !path.error().task.empty();
   if (is_lost || (!path && path.error().code == Code::kAborted)) return fail(std::move(path).error());
+  if (!path && path.error().code == Code::kInternal) {
+    Error error = std::move(path).error();
+    error.message += fmt::format("; {}", describe());
+    return fail(std::move(error));
+  }
   if (!path) {
     options_.log.error("cannot write a checkpoint of step {}: {}", step, path.error().message);
     has_failed_ = true;

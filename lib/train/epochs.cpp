@@ -42,7 +42,7 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   const auto plan = program.datasets.find(name);
   if (plan != program.datasets.end() && data::counts_by_content(plan->second)) {
     if (!options.make_engine)
-      return fail(Code::kInvalidArgument, "their number depends on a function that only the workers call");
+      return fail(Code::kUnimplemented, "their number depends on a function that only the workers call");
     return count_elements(*TFD_TRY(step::open_dataset(program, name,
                                                       {.data_root = options.data_root,
                                                        .make_engine = options.make_engine,
@@ -56,6 +56,14 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
   return count_elements(*TFD_TRY(program::make_dataset(program, name, context)));
+}
+
+std::string why_empty(const program::Program& program, const std::string& name, const EpochsOptions& options) {
+  return data::why_empty(program.datasets.at(name), [&](const data::Plan& part) {
+    program::Program beginning = program;
+    beginning.datasets.at(name) = part;
+    return count_elements(beginning, name, options);
+  });
 }
 
 std::string dataset_of(const program::Program& program) {
@@ -78,12 +86,17 @@ Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOpti
   if (!program.train || !program.train->epochs) return StepsOfEpochs{std::move(program)};
   const std::string dataset = dataset_of(program);
   const auto count = count_elements(program, dataset, options);
-  if (!count)
-    return fail(count.error().code,
-                "{}: train.epochs: can't count the elements of dataset '{}' here ({}): set train.steps", program.path,
-                dataset, count.error().message);
-  if (*count <= 0)
-    return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements", program.path, dataset);
+  if (!count) {
+    // What is wrong with the data stays wrong with train.steps; only what isn't here may be with the workers.
+    const bool is_of_data = count.error().code == Code::kInvalidArgument || count.error().code == Code::kDataLoss;
+    return fail(count.error().code, "{}: train.epochs: can't count the elements of dataset '{}'{} ({}){}", program.path,
+                dataset, is_of_data ? "" : " here", count.error().message, is_of_data ? "" : ": set train.steps");
+  }
+  if (*count <= 0) {
+    const std::string why = why_empty(program, dataset, options);
+    return fail(Code::kInvalidArgument, "{}: train.epochs: dataset '{}' has no elements{}{}", program.path, dataset,
+                why.empty() ? "" : ": ", why);
+  }
   program.datasets.at(dataset).stages.emplace_back(data::Repeat{});
   program.endless_datasets.insert(dataset);
   const std::int64_t elements = *count * *program.train->epochs;

@@ -124,7 +124,11 @@ std::string EventText::line_of(std::string_view line) {
   } else if (kind == "eval") {
     text = evaluation_text(metrics_in(event, "metrics")) + seconds_text(event);
   } else if (kind == "checkpoint") {
-    text = (event.contains("best") ? "best so far: saved " : "saved ") + text_in(event, "path");
+    const bool is_best = event.contains("best");
+    std::string path = text_in(event, "path");
+    if (!is_best && path == saved_) return "";  // with the variables of the best evaluation
+    text = (is_best ? "best so far: saved " : "saved ") + path;
+    if (!is_best) saved_ = std::move(path);
   } else if (kind == "worker" || kind == "server" || kind == "end") {
     if (!options_.says_news) return "";
     text = kind == "worker" ? worker_text(event) : kind == "server" ? server_text(event) : end_text(event);

@@ -34,16 +34,20 @@ void Reporter::begin(std::int64_t step) {
   started_ = options_.began.value_or(reported_.at);
 }
 
-void Reporter::count(const StepCount& steps) {
+Result<void> Reporter::count(const StepCount& steps) {
   interval_.add(steps.metrics);
   own_ += steps.count;
   if (own_ == steps.count) rated_ = {{.step = steps.step, .own = own_}};
   for (const step::Metric& one : steps.metrics)
-    if (one.weight != 0) look_at(one.name, one.value, steps.step, "");
+    if (one.weight != 0) TFD_TRY(look_at(losses_, one.name, one.value, steps.step, ""));
+  return {};
 }
 
-void Reporter::warn_of_nonfinite(const program::Program& program) {
-  warns_of_nonfinite_ = !program.rules || program.rules->on_nonfinite() == variable::OnNonfinite::kApply;
+void Reporter::watch_for_nonfinite(const program::Program& program) {
+  losses_ = step::LossWatch(program);
+  if (program.train && program.train->evaluate)
+    losses_of_evaluation_ = step::LossWatch(program, program.train->evaluate->function);
+  warns_of_nonfinite_ = !program.rules || !variable::looks_at_gradients(program.rules->on_nonfinite());
 }
 
 void Reporter::say(const std::string& line) const {
@@ -51,13 +55,20 @@ void Reporter::say(const std::string& line) const {
 }
 
 // Warns once: later ones usually follow from the first.
-void Reporter::look_at(const std::string& metric, double value, std::int64_t step, std::string_view where) {
-  if (!warns_of_nonfinite_ || nonfinite_ || std::isfinite(value)) return;
-  nonfinite_.emplace(metric, step);
-  options_.log.warning(
-      "{}metric '{}' is {} at step {}: the training goes on with it, unless the optimizer's "
-      "on_nonfinite says otherwise",
-      where, metric, std::isnan(value) ? "NaN" : "infinite", step);
+Result<void> Reporter::look_at(const step::LossWatch& losses, const std::string& metric, double value,
+                               std::int64_t step, std::string_view where) {
+  if (std::isfinite(value)) return {};
+  const bool ends = losses.is_loss(metric);
+  const bool is_first = !nonfinite_ && (ends || warns_of_nonfinite_);
+  if (is_first) nonfinite_.emplace(metric, step);
+  if (ends) {
+    Error error = step::nonfinite_loss(metric, value, step);
+    return fail(where.empty() ? std::move(error) : std::move(error).within(where));
+  }
+  if (is_first)
+    options_.log.warning("{}{}metric '{}' is {} at step {}: the training goes on", where, where.empty() ? "" : ": ",
+                         metric, step::describe_nonfinite(value), step);
+  return {};
 }
 
 void Reporter::rewind(std::int64_t step) {
@@ -93,9 +104,10 @@ Result<void> Reporter::step(std::int64_t step) {
 
 Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
   evaluation_ = metrics;
-  for (const auto& [name, value] : metrics) look_at(name, value, step, "evaluation: ");
   if (options_.on_metrics) options_.on_metrics("eval", step, metrics);
-  return emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun)));
+  TFD_TRY(emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun))));
+  for (const auto& [name, value] : metrics) TFD_TRY(look_at(losses_of_evaluation_, name, value, step, "evaluation"));
+  return {};
 }
 
 Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool best) const {

@@ -10,6 +10,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/step/call.hpp"
+#include "tfd/step/nonfinite.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/train_loop.hpp"
 #include "tfd/train/training.hpp"
@@ -29,11 +30,11 @@ class Reporter {
   void begin(std::int64_t step);
   /// Sets the global step back.
   void rewind(std::int64_t step);
-  /// Counts steps of this task.
-  void count(const StepCount& steps);
-  /// Makes the first metric that isn't finite a warning, and a part of the `end` event, unless the program states how
-  /// to handle such steps.
-  void warn_of_nonfinite(const program::Program& program);
+  /// Counts steps of this task. kInternal: a loss is not finite, and that ends the training.
+  Result<void> count(const StepCount& steps);
+  /// Makes a loss that is not finite an error, where it ends the training, and the first other metric a warning. Either
+  /// is a part of the `end` event.
+  void watch_for_nonfinite(const program::Program& program);
   /// Writes a line for people.
   void say(const std::string& line) const;
   Result<void> step(std::int64_t step);
@@ -78,10 +79,13 @@ class Reporter {
   /// Where the rates of a line begin: at the line before, or so long ago that steps which are counted together, after
   /// one that they waited for, or a checkpoint, aren't taken for what the training does.
   const Mark& rates_from(std::int64_t step);
-  void look_at(const std::string& metric, double value, std::int64_t step, std::string_view where);
+  Result<void> look_at(const step::LossWatch& losses, const std::string& metric, double value, std::int64_t step,
+                       std::string_view where);
 
   const TrainOptions& options_;
   std::string task_;
+  step::LossWatch losses_;
+  step::LossWatch losses_of_evaluation_;
   bool warns_of_nonfinite_ = false;
   std::optional<std::pair<std::string, std::int64_t>> nonfinite_;  // the first such metric, and its step
   step::MetricAccumulator interval_;

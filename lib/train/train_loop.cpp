@@ -5,9 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "batch_line.hpp"
 #include "early_stopping.hpp"
 #include "reporter.hpp"
 #include "schedule.hpp"
+#include "tfd/step/nonfinite.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
 
@@ -31,7 +33,7 @@ class TrainLoop final : public StepControl {
         schedule_(checkpoints_.are_saved() ? train_.checkpoint->every_steps : 0,
                   evaluates() ? train_.evaluate->every_steps : 0) {
     if (role_.keeps_best && train_.checkpoint && train_.checkpoint->keep_best) best_.emplace(*train_.checkpoint);
-    report_.warn_of_nonfinite(program);
+    report_.watch_for_nonfinite(program);
   }
   Result<TrainSummary> run();
 
@@ -51,6 +53,7 @@ class TrainLoop final : public StepControl {
   Deadline time_limit() const;
 
   Result<void> find_beginning();
+  Result<void> hold_directory(const StartResult& begun);
   TrainSummary summarise(std::string reason) const;
   Result<std::string> train();
   Result<void> begin();
@@ -91,8 +94,9 @@ class TrainLoop final : public StepControl {
   bool has_begun_ = options_.began.has_value();
   bool adopted_ = false;  // no checkpoint exists of the step where it begins
   std::int64_t first_step_ = 0;
-  std::int64_t step_ = 0;   // the global step, as last reported
-  std::int64_t until_ = 0;  // end of the current advance
+  std::int64_t step_ = 0;                           // the global step, as last reported
+  std::int64_t until_ = 0;                          // end of the current advance
+  std::optional<std::vector<std::string>> finite_;  // variables that must be finite in checkpoints, once known
   bool data_ended_ = false;
   bool stopped_ = false;
   std::optional<std::int64_t> restored_step_;
@@ -127,7 +131,7 @@ Deadline TrainLoop::next_look() const {
 Result<void> TrainLoop::count(const StepCount& steps) {
   step_ = steps.step;
   TFD_TRY(tell_saved());
-  report_.count(steps);
+  TFD_TRY(report_.count(steps));
   if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief was restarted and began anew
   if (passes_multiple(report_.reported_step(), step_, train_.log_every)) TFD_TRY(report_.step(step_));
   report_.progress(step_, train_.steps);
@@ -160,8 +164,8 @@ Result<TrainSummary> TrainLoop::run() {
       TFD_TRY(report_.server_lost(reason.error(), *loss, step_));
       return summarise("lost");
     }
-    if (const std::int64_t made = driver_.steps_made(); made > step_) {  // and not counted
-      report_.count({.step = made, .count = made - step_});
+    if (const std::int64_t made = driver_.steps_made(); made > step_) {         // and not counted
+      static_cast<void>(report_.count({.step = made, .count = made - step_}));  // no metrics
       step_ = made;
     }
     const Error error = explain(std::move(reason).error());
@@ -174,12 +178,26 @@ Result<TrainSummary> TrainLoop::run() {
 
 Result<void> TrainLoop::find_beginning() {
   if (!role_.saves()) return {};
+  if (const auto held = checkpoints_.hold(role_.asks_servers ? Claim::kAtOnce : Claim::kWatchHosts);
+      !held && !role_.asks_servers)
+    return held;
   restored_ = TFD_TRY(checkpoints_.find(program_));
   if (restored_)
     first_step_ = step_ = restored_->step;
   else
     initial_ = TFD_TRY(checkpoints_.find_initial(program_));
-  return nothing_left() ? Result<void>() : checkpoints_.probe();
+  if (nothing_left()) {
+    checkpoints_.release();
+    return {};
+  }
+  TFD_TRY(checkpoints_.probe());
+  checkpoints_.say_plan();
+  return role_.asks_servers ? Result<void>() : checkpoints_.hold(Claim::kWatchHosts);
+}
+
+/// Claims the directory once the parameter servers have said whose their training is: `begun` is what they know.
+Result<void> TrainLoop::hold_directory(const StartResult& begun) {
+  return checkpoints_.hold(begun.adopted ? Claim::kTake : begun.joined ? Claim::kWatchAll : Claim::kWatchHosts);
 }
 
 TrainSummary TrainLoop::summarise(std::string reason) const {
@@ -231,9 +249,14 @@ Result<void> TrainLoop::begin() {
   if (!goes_on) checkpoints_.say_beginning(restored_, initial_);
   if (options_.began && !goes_on && !restored_)
     report_.say("nothing was saved: the training starts from the beginning");
-  if (!nothing_left()) TFD_TRY(checkpoints_.begin(driver_.writer()));
+  if (!nothing_left()) {
+    TFD_TRY(hold_directory(begun));
+    TFD_TRY(checkpoints_.begin(driver_.writer()));
+  }
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
   TFD_TRY(say_start(begun.joined));
+  const auto batches = describe_batches(program_, begun.replicas, begun.of_each_worker);
+  if (role_.saves() && !nothing_left() && batches) report_.say(*batches);
   restored_.reset();
   initial_.reset();
   report_.begin(first_step_);
@@ -301,7 +324,8 @@ Result<std::string> TrainLoop::run_steps() {
 /// Adds the newest checkpoint to an error of the devices; a user's error needs no addition.
 Error TrainLoop::say_what_is_left(Error error) const {
   const bool is_of_devices = error.code == Code::kResourceExhausted || error.code == Code::kInternal;
-  if (is_of_devices && checkpoints_.are_saved()) error.message += fmt::format("; {}", checkpoints_.describe());
+  const std::string left = is_of_devices && checkpoints_.are_saved() ? "; " + checkpoints_.describe() : "";
+  if (!error.message.ends_with(left)) error.message += left;  // one that could not be saved says it itself
   return error;
 }
 
@@ -344,7 +368,8 @@ Result<void> TrainLoop::evaluate() {
   const std::int64_t step = of ? of->step : evaluated->step;
   step_ = std::max(step_, step);
   schedule_.evaluated(step);
-  TFD_TRY(report_.evaluated(step, evaluated->metrics, begun));
+  if (auto told = report_.evaluated(step, evaluated->metrics, begun); !told)
+    return fail(say_what_is_left(std::move(told).error()));
   if (nothing_left()) return {};
   return judge(step, [&]() -> Result<variable::Checkpoint> {
     if (!of) of = TFD_TRY(take_checkpoint());
@@ -380,7 +405,8 @@ Result<void> TrainLoop::save() {
   variable::Checkpoint checkpoint = parts ? std::move(parts->about) : TFD_TRY(take_checkpoint());
   if (!parts) TFD_TRY(driver_.save_elsewhere(checkpoint));
   schedule_.saved(checkpoint.step);
-  checkpoints_.begin_saving(std::move(checkpoint), parts ? std::move(parts->write) : nullptr);
+  if (!finite_) finite_ = step::variables_to_stay_finite(program_);
+  checkpoints_.begin_saving(std::move(checkpoint), parts ? std::move(parts->write) : nullptr, *finite_);
   return {};
 }
 

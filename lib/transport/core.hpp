@@ -127,6 +127,8 @@ class Core final : public Endpoint, private Wire::Sink {
   std::optional<Clock::time_point> seen_elsewhere(const Link& silent) const;
   void look_for(Peer& peer, Clock::time_point now);
   void on_second_greeting(Peer& peer, Link& link);
+  /// True if a link that ended, or didn't come up, shows that the peer's process has ended.
+  bool proves_end(LinkId link, const std::string& reason);
   void on_second_closed(Peer& peer, const std::string& reason);
   void drop_second(Peer& peer);
   void begin_ping(LinkId id, std::function<void(bool answers)> callback);

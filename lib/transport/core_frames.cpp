@@ -76,7 +76,7 @@ void Core::on_closed(LinkId id, const std::string& reason) {
   Peer* peer = find_peer(found->second);
   if (peer != nullptr && peer->second == id) return on_second_closed(*peer, reason);
   if (peer == nullptr || peer->link != id) return drop_link(id);
-  on_lost(*peer, reason, is_nobody_there(reason));
+  on_lost(*peer, reason, proves_end(id, reason));
 }
 
 void Core::caller_gone(const Link& link) {

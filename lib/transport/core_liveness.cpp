@@ -96,10 +96,10 @@ void Core::on_silent(LinkId id, Clock::time_point now) {
     if (now >= goes_on_by(*link, peer->second_since)) on_lost(*peer, "the connection broke", false);
     return;
   }
-  if (silent_for >= most) return on_lost(*peer, fmt::format("no heartbeat for {}", format_duration(most)), false);
+  if (silent_for >= most) return on_lost(*peer, fmt::format("{}{}", kNoHeartbeat, format_duration(most)), false);
   if (peer->state == PeerState::kUp) {
     peer->state = PeerState::kSilent;
-    peer->reason = fmt::format("no heartbeat for {}", format_duration(options_.heartbeat_timeout));
+    peer->reason = fmt::format("{}{}", kNoHeartbeat, format_duration(options_.heartbeat_timeout));
     publish(*peer);
     options_.log.info("{} is silent: {}", peer->name, peer->reason);
     tell(*peer);
@@ -134,7 +134,8 @@ std::optional<Clock::time_point> Core::seen_elsewhere(const Link& silent) const 
 }
 
 // A frozen process and a cut cable look alike, and a connection may be dead without either side knowing. A second one
-// tells: refused, the process has ended; greeted by another incarnation, it was replaced; greeted by the same one, the
+// tells: refused by this host's kernel, the process has ended; refused by another host, or by what stands between, it
+// is as silent as before; greeted by another incarnation, it was replaced; greeted by the same one, the
 // cable is whole, and the first connection is dead unless it goes on soon.
 void Core::look_for(Peer& peer, Clock::time_point now) {
   const Link* second = find_link(peer.second);
@@ -149,8 +150,12 @@ void Core::on_second_greeting(Peer& peer, Link& link) {
   peer.second_since = Clock::now();
 }
 
+bool Core::proves_end(LinkId link, const std::string& reason) {
+  return is_nobody_there(reason) && wire_->is_of_this_host(link);
+}
+
 void Core::on_second_closed(Peer& peer, const std::string& reason) {
-  if (is_nobody_there(reason)) return on_lost(peer, reason, true);
+  if (proves_end(peer.second, reason)) return on_lost(peer, reason, true);
   drop_second(peer);
 }
 

@@ -24,8 +24,8 @@ enum class LinkId : std::uint64_t { kNone = 0 };
 inline constexpr std::uint64_t kAcceptedBit = std::uint64_t{1} << 63;
 inline bool is_accepted(LinkId link) { return (static_cast<std::uint64_t>(link) & kAcceptedBit) != 0; }
 
-/// True if the reason why a link couldn't be established means that nobody listens at the address: its process has
-/// ended.
+/// True if the reason why a link couldn't be established means that whoever answers for the address says that nobody
+/// listens there. Only this host's own kernel knows that: of another host a firewall, or a router, may say so.
 inline bool is_nobody_there(std::string_view reason) {
   return reason == "connection refused" || reason == "no such file or directory";
 }
@@ -70,6 +70,8 @@ class Wire {
   virtual std::string address() const = 0;
   /// Starts connecting. Parcels sent before the link is up are queued; messages or on_closed() follow.
   virtual LinkId connect(const std::string& address) = 0;
+  /// True if the address of a link that this side began is this host's: a refusal proves that the process has ended.
+  virtual bool is_of_this_host(LinkId /*link*/) { return true; }
   /// Drops a link and what is queued on it, without on_closed().
   virtual void disconnect(LinkId link) = 0;
   /// The other side of an accepted link is gone, or says that it goes: it takes up no offer any more.

@@ -299,6 +299,7 @@ nlohmann::ordered_json write(const FileInit& init) {
 
 Result<void> check_stored(const CheckpointReader& file, const std::string& key, const TensorSpec& spec) {
   const auto found = file.specs().find(key);
+  if (file.unsupported().contains(key)) return fail(file.read(key).error());
   if (found == file.specs().end()) {
     std::vector<std::string> keys;
     for (const auto& [name, ignored] : file.specs()) keys.push_back(name);

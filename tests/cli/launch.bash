@@ -76,13 +76,18 @@ host() { # I ARGS…
   [ "$i" != 0 ] || until_true is_held "${HOSTS[0]}"
 }
 is_held() { listens "$PORT" || ended "$1"; } # PID
-# Somebody else listens at PORT, so that no launcher can hold the rendezvous there; OTHER is its process.
-port_is_taken() {
-  python3 -c 'import socket, sys, time
-s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
-time.sleep(60)' "$PORT" 3>&- &
+# PORT is taken, so that no launcher can hold the rendezvous there, as on another host; OTHER is the process that has it, which listens
+# with "listens".
+port_is_taken() { # [listens]
+  rm -f taken
+  python3 -c 'import pathlib, socket, sys, time
+s = socket.socket()
+s.bind(("127.0.0.1", int(sys.argv[1])))
+if len(sys.argv) > 2: s.listen()
+pathlib.Path("taken").touch()
+time.sleep(60)' "$PORT" "$@" 3>&- &
   OTHER=$!
-  until_true listens "$PORT"
+  until_true exist taken
 }
 port_is_free() {
   kill "$OTHER"

@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
-  unset TFD_LOG NO_COLOR
+  unset TFD_LOG NO_COLOR PAGER MANPAGER
   BIN=$BATS_TEST_TMPDIR/bin
   mkdir "$BIN"
   PATH=$PATH:$BIN
@@ -127,6 +127,69 @@ fake() {  # NAME BODY
   script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^SYNOPSIS'
   fake less 'echo "less shows $*"'
   script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^less shows .*/tfd-run.txt'
+}
+
+@test "tfd help torchrun and accelerate begin at their sections, in a pipe and in a pager" {
+  [ -e "$TFD_BUILD/man/tfd-migrate.txt" ] || skip "built without scdoc or groff"
+  local guide tfd
+  tfd=$(command -v tfd)
+  for guide in torchrun accelerate; do
+    [ "$(tfd help "$guide" | head -n 1)" = "${guide^^}" ]
+    [ "$(PATH=$BIN "$tfd" help "$guide" | head -n 1)" = "${guide^^}" ]  # without man
+  done
+  tfd help torchrun | grep -qx 'ACCELERATE'  # the rest of the page, too
+  [ "$(tfd help tensorflow | grep -c .)" -gt "$(tfd help torchrun | grep -c .)" ]
+  fake less 'echo "less shows $*"'
+  script -qec "PATH=$BIN $tfd help accelerate" /dev/null </dev/null | grep -q '^less shows +/^ACCELERATE .*/tfd-migrate.txt'
+  command -v man >/dev/null || skip "no man"
+  fake man 'if [ "$1" = --version ]; then echo man 2.11; else printf "%s;" "$@"; fi'
+  script -qec "PATH=$BIN:$PATH $tfd help torchrun" /dev/null </dev/null | grep -q "^-P;less '+/^TORCHRUN';-l;.*/tfd-migrate.7;"
+  script -qec "MANPAGER=most PATH=$BIN:$PATH $tfd help torchrun" /dev/null </dev/null | grep -q "^-l;.*/tfd-migrate.7;"
+}
+
+@test "tfd help COMMAND shows the page in a pipe, too, as tfd help GUIDE does" {
+  [ -e "$TFD_BUILD/man/tfd-run.txt" ] || skip "built without scdoc or groff"
+  tfd help run | grep -qx 'DESCRIPTION'
+  tfd help export | grep -qx 'DESCRIPTION'
+}
+
+@test "tfd completion prints what a shell needs for all tools, and says which shells there are" {
+  for shell in bash zsh fish; do
+    run -0 --separate-stderr tfd completion "$shell"
+    [[ $output == *tfd-run* && $output == *tfd-status* && -z $stderr ]]
+  done
+  run -0 bash --norc -c 'source <(tfd completion bash); complete -p tfd tfd-run tfd-launch'
+  run -64 --separate-stderr tfd completion
+  [ "$stderr" = "tfd: a shell is missing: bash, zsh or fish, as in source <(tfd completion bash) (see tfd --help)" ]
+  run -64 --separate-stderr tfd completion tcsh
+  [ "$stderr" = "tfd: no completion for 'tcsh': bash, zsh or fish (see tfd --help)" ]
+  run -0 tfd completion --help
+  [[ $output == "Usage: tfd completion bash|zsh|fish"* ]]
+  cp "$(command -v tfd)" "$BIN"  # beside an installation's files
+  mkdir -p "$BIN/../share/bash-completion/completions"
+  echo '# installed' >"$BIN/../share/bash-completion/completions/tfd-x"
+  [ "$("$BIN/tfd" completion bash)" = '# installed' ]
+}
+
+@test "tfd export is the exporter of Python's, with the same arguments" {
+  fake python3 'case $2 in *find_spec*) exit "${NO_MODULE:-0}" ;; esac; printf "<%s>" "$@" "$PYTHONPATH"'
+  [ "$(PYTHONPATH='' PATH=$BIN:$PATH tfd export "my model.keras" --data x.npz)" = "<-m><tfd_export><my model.keras><--data><x.npz><>" ]
+  # In a build the module is beside the sources.
+  [ "$(PYTHONPATH=other NO_MODULE=1 PATH=$BIN:$PATH tfd export --help)" = "<-m><tfd_export><--help><$TFD_SOURCE/share:other>" ]
+  rm "$BIN/python3"
+  tfd=$(command -v tfd)
+  run -78 --separate-stderr env PATH="$BIN" "$tfd" export --help
+  [ "$stderr" = "tfd: the exporter is a module of Python, and there is no python3 in PATH" ]
+}
+
+@test "tools' --help is as wide as the terminal, from 80 to 110 columns" {
+  widest() { tr -d '\r' | LC_ALL=C.UTF-8 awk '{ if (length($0) > widest) widest = length($0) } END { print widest }'; }
+  for width in 60=80 80=80 100=100 200=110; do
+    run -0 env TFD_COLUMNS="${width%=*}" TFD_RAW=1 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd --help
+    [ "$(widest <<<"$output")" -le "${width#*=}" ]
+    [ "$(widest <<<"$output")" -gt $((${width#*=} - 15)) ]
+  done
+  [ "$(COLUMNS=120 tfd --help | widest)" -le 80 ]
 }
 
 @test "tfd --version and --help" {

@@ -41,5 +41,5 @@ finds() { # FILE VARIABLES…
   run -0 timeout 60 venv/bin/tfd-run "$EXAMPLES/linear/program.json" --strategy one-device </dev/null
   run -78 --separate-stderr env TFD_PJRT_PLUGIN=cuda13 timeout 60 venv/bin/tfd-run "$EXAMPLES/linear/program.json" </dev/null
   [[ $stderr == *"TFD_PJRT_PLUGIN=cuda13: no such plug-in here, neither as $HERE/venv/lib/tfd/pjrt-cuda13.so nor in the site-packages of \
-this environment: pip install jax-cuda13-plugin[with-cuda], or set TFD_PJRT_PLUGIN to its path"* ]]
+this environment: pip install 'jax-cuda13-plugin[with-cuda]', or set TFD_PJRT_PLUGIN to its path"* ]]
 }

@@ -78,7 +78,7 @@ teardown() { run_teardown; }
   run -0 --separate-stderr "${train[@]}" --devices 2 --set train.steps=20
   [[ $stderr != *"whose numbers"* ]]
   run -0 --separate-stderr "${train[@]}" --devices 1 --set train.steps=30
-  [[ $stderr == "tfd-run: 1 replica: the checkpoint is of a training with 2, whose numbers this one leaves"* ]]
+  [[ $stderr == *"tfd-run: 1 replica: the checkpoint is of a training with 2, whose numbers this one leaves"* ]]
 }
 
 @test "run: a step is fused, or goes by threads, with the same numbers" {
@@ -103,6 +103,20 @@ teardown() { run_teardown; }
   [[ $stderr == *"--step fused: it is for variables on devices, but these are on the host: --strategy central-storage"* ]]
 }
 
+@test "run: a checkpoint of another optimizer is refused with the command that takes its values; a bare name is an optimizer" {
+  train=(timeout 60 tfd-run "$EXAMPLES/linear/program.json" --set train.steps=5)
+  run -0 --separate-stderr "${train[@]}" --set optimizer=adam --set train.checkpoint.dir=ck </dev/null
+  run -65 --separate-stderr "${train[@]}" --set optimizer=sgd --set train.checkpoint.dir=ck </dev/null
+  [ "$stderr" = "tfd-run: ck/step-00000005.safetensors: 'w' was trained with adam, but the program has sgd: keep the optimizer, or \
+start from the values alone: --checkpoint ck --set train.checkpoint.dir=NEW" ]
+  run -0 --separate-stderr "${train[@]}" --set optimizer=sgd --checkpoint ck --set train.checkpoint.dir=new </dev/null
+  [ -f new/step-00000005.safetensors ]
+  run -65 --separate-stderr "${train[@]}" --set optimizer=adm </dev/null
+  [[ $stderr == *"optimizer.adm: no such optimizer, did you mean 'adam'?" ]]
+  run -65 --separate-stderr "${train[@]}" --set 'train.early_stopping={"monitor": "loss"}' </dev/null
+  [[ $stderr == *"train.early_stopping: unknown key, did you mean 'train.stop'?" ]]
+}
+
 @test "run: --devices says what it takes" {
   counting_program '{"function": "count", "steps": 1}'
   refused() { # DEVICES, WHAT
@@ -120,7 +134,14 @@ teardown() { run_teardown; }
   run -64 --separate-stderr tfd-run program.json --strategy mirrored --jobs ps=1,worker=1 </dev/null
   [[ $stderr == *"--strategy mirrored runs in this process: it takes no --cluster, --jobs or --task"* ]]
   run -78 --separate-stderr timeout 60 tfd-run program.json --devices gpu:0 </dev/null
-  [[ $stderr == *"is for cpu, not for gpu: set TFD_PJRT_PLUGIN to cuda12, cuda13 or a path"* ]]
+  [[ $stderr == *"is for cpu, not for gpu: pip install 'jax-cuda12-plugin[with-cuda]' and set TFD_PJRT_PLUGIN=cuda12, or the same with cuda13"* ]]
+  cp program.json saved.json
+  run -0 timeout 60 tfd-run saved.json --set train.checkpoint.dir=ck </dev/null
+  for devices in gpu:all gpu:0,gpu:1 tpu:all; do  # the error comes first: no word of the checkpoint, or of replicas
+    run -78 --separate-stderr timeout 60 tfd-run saved.json --set train.checkpoint.dir=ck --devices "$devices" </dev/null
+    [[ $stderr == "tfd-run: --devices $devices: the PJRT plug-in "*" is for cpu, not for ${devices%%:*}: pip install "* ]]
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+  done
   run -0 --separate-stderr timeout 60 tfd-run program.json --devices cpu:3,cpu:1 </dev/null
   jq -es '.[0].devices == ["cpu:3", "cpu:1"] and .[0].replicas == 2' <<<"$output"
 }

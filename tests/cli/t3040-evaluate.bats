@@ -38,12 +38,17 @@ lines() { # [FILTER]
   jq -e '.metrics.accuracy > 0.8' <<<"$output"
 }
 
-@test "evaluate: weights of no training are named as such; a directory in the program's place names the program in it" {
+@test "evaluate: weights of no training are named as such; a directory stands for the program.json in it" {
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/cnn/program.json" --evaluate </dev/null
   jq -e '.event == "eval" and (has("step") | not)' <<<"$output"
   [ "$stderr" = "tfd-run: weights as they were exported, of no training here: --checkpoint FILE|DIR takes trained ones" ]
-  run -65 --separate-stderr timeout 60 tfd-run "$EXAMPLES/cnn" </dev/null
-  [ "$stderr" = "tfd-run: cannot read $EXAMPLES/cnn: is a directory, whose program is $EXAMPLES/cnn/program.json" ]
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/cnn" --evaluate </dev/null
+  jq -e '.event == "eval" and (has("step") | not)' <<<"$output"
+  run -0 tfd-run --list functions "$EXAMPLES/digits"
+  [[ $output == *train_step* ]]
+  mkdir empty
+  run -65 --separate-stderr timeout 60 tfd-run empty </dev/null
+  [ "$stderr" = "tfd-run: cannot read empty: is a directory, without program.json" ]
 }
 
 @test "evaluate: what can't be evaluated is said" {

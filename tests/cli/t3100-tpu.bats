@@ -49,6 +49,12 @@ devices() { jq -c 'select(.event == "start") | .devices | map(ltrimstr("cpu:") |
   refused 64 "have no coordinates: state the mesh, such as --topology 2x2x1x2"
   refused 64 "--topology 2x2: the shape of the mesh must be 4 positive entries (x, y, z, core), not the 2 of [2 2]" --topology 2x2
   refused 64 "--topology 2x0x1x1" --topology 2x0x1x1
+  for shape in 0x2 2x0x1 2x2x2x2 4 2x 99999999999999999999x1; do  # what no plug-in may see
+    refused 64 "--topology v5e:$shape: '$shape' must be two or three numbers of chips from 1" --topology "v5e:$shape" --explain
+  done
+  refused 64 "--topology v5e: state its chips, as in v5e:2x4" --topology v5e --explain
+  refused 64 "--topology v6e-12: no accelerator type v6e-N has 12 chips: state the chips, as in v6e:2x4" --topology v6e-12 --explain
+  refused 78 "TFD_PJRT_PLUGIN names a plug-in that compiles for it" --topology v6e-8 --explain
   refused 65 "9 replicas are asked for, but only 8 replicas with shape [1 1 1 1]" --topology 2x2x1x2 --num-replicas 9
   refused 65 "does not fit into the mesh [2 2 1 2]" --topology 2x2x1x2 --computation-shape 4,1,1,1
   refused 64 "--device-assignment says what" --topology 2x2x1x2 --device-assignment p.json --num-replicas 2

@@ -332,7 +332,7 @@ teardown() { run_teardown; }
   [ "$(jq -s 'map(select(.event == "eval")) | map(.step)' -c worker:0.events)" = '[20,40,60]' ]
 }
 
-@test "multi-worker: a group beside which another one begins in its directory ends, all with who that is" {
+@test "multi-worker: a group in whose directory another one trains is refused; with --take-over it begins, and the first one ends, all with who that is" {
   local program=("$EXAMPLES/digits/program.json" --set train.steps=1000000 --set train.checkpoint.dir=ck --set train.checkpoint.every=50)
   group_of 2
   start_group 2 "${program[@]}"
@@ -342,6 +342,11 @@ teardown() { run_teardown; }
   cd second
   group_of 2
   start_group 2 "${program[@]}" --set train.checkpoint.dir=../ck
+  run_ends "${PIDS[0]}" 77
+  run_ends "${PIDS[1]}" 77
+  grep -q "ck is in use by process ${first[0]} on " worker:0.talk
+  group_of 2
+  start_group 2 "${program[@]}" --set train.checkpoint.dir=../ck --take-over
   cd ..
   run_ends "${first[0]}" 75
   run_ends "${first[1]}" 75

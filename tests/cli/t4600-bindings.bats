@@ -179,8 +179,8 @@ JSON
   overflowing_program ', "on_nonfinite": "stop", "loss_scale": 4'
   sed -i 's/EQ, %step, %three/GE, %step, %three/' overflow.mlir # steps that are on their way don't end well either
   serve --jobs worker=1,ps=1
-  run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
-  [[ $stderr == *"the gradient of 'w' is not finite in step 2"* ]]
+  run -70 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers
+  [[ $stderr == *"worker:0: step: the gradient of 'w' is not finite at step 3"* ]]
   jq -es 'last | .event == "end" and .reason == "error" and .step == 2' <<<"$output"
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.steps=2 --set train.checkpoint=null
   [ "$(jq -c 'select(.event == "step") | .metrics.scale' <<<"$output" | paste -sd' ')" = '4 4' ]
@@ -194,7 +194,7 @@ JSON
   train=(timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.checkpoint.dir=ck)
   run -0 --separate-stderr "${train[@]}" --set 'optimizer={"adam": {}}' --set train.steps=5
   run -65 --separate-stderr "${train[@]}" --set 'optimizer={"sgd": {"momentum": 0.9}}' --set train.steps=10
-  [[ $stderr == *"'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone"* ]]
+  [[ $stderr == *"'w' was trained with adam, but the program has sgd: keep the optimizer, or start from the values alone: --checkpoint ck --set train.checkpoint.dir=NEW"* ]]
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=10 \
     --set 'optimizer={"sgd": {"momentum": 0.9}}' --set weights=ck/step-00000005.safetensors
 }

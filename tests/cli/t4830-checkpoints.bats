@@ -177,12 +177,12 @@ by_itself() { # NAME ARGS…
   RUNS+=("$RUN")
 }
 
-@test "checkpoints: a training beside which another one begins in its directory ends, with who that is; after SIGKILL the next one goes on" {
+@test "checkpoints: a training from which another one takes its directory ends, with who that is; after SIGKILL the next one goes on" {
   counting_program '{"function": "count", "steps": 1000000000, "log_every": 1000, "checkpoint": {"dir": "ck", "every": 1000}}'
   by_itself first program.json
   local first=$RUN
   until_event first '.event == "checkpoint"'
-  by_itself second program.json
+  by_itself second program.json --take-over
   local second=$RUN
   run_ends "$first" 75
   grep -q "^tfd-run: .*ck: another training has begun there since, in process $second on [^ ]*, and writes there now; this one ends$" first.talk

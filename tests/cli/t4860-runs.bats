@@ -219,13 +219,16 @@ MLIR
   echo "{\"v\": 1, \"functions\": {\"see\": {\"module\": \"loss.mlir\", \"inputs\": [\"step\"], \"outputs\": [{\"metric\": \"loss\"}]}}, \"train\": $1}" >program.json
 }
 
-@test "runs: a loss that isn't finite is a warning at once, and in the end event" {
+@test "runs: a loss that isn't finite ends a training, or is a warning and in the end event" {
   diverging_program '{"function": "see", "steps": 6, "log_every": 2}'
   serve --jobs worker=1,ps=2
   local tool
   for tool in "${TOOLS[@]}"; do
-    run -0 --separate-stderr by "$tool"
-    [ "$(grep -c "metric 'loss' is NaN at step 3: " <<<"$stderr")" = 1 ]
+    run -70 --separate-stderr by "$tool"
+    [[ $stderr == *"metric 'loss' of replica 0 is NaN at step 3 (train.on_nonfinite=continue goes on with it)"* ]]
+    jq -es 'last | .reason == "error" and .step == 2 and .error.code == "INTERNAL"' <<<"$output"
+    run -0 --separate-stderr by "$tool" --set train.on_nonfinite=continue
+    [ "$(grep -c "metric 'loss' is NaN at step 3: the training goes on" <<<"$stderr")" = 1 ]
     [ "$(grep -c "metric 'loss' is" <<<"$stderr")" = 1 ]
     jq -es 'last | .reason == "done" and .nonfinite == {"metric": "loss", "step": 3}' <<<"$output"
     run -0 --separate-stderr by "$tool" --set train.steps=2

@@ -207,7 +207,7 @@ JSON
   says 65 tfd-data - <<<'[{"range": 3}, {"bacth": 2}]'
   [ "$stderr" = "tfd-data: -: [1].bacth: unknown transformation, did you mean 'batch'?" ]
   says 65 tfd-data - <<<'[{"range": 3}'
-  [ "$stderr" = "tfd-data: - is not JSON" ]
+  [[ $stderr == "tfd-data: -: not JSON: line 2, column 1: "* ]]
   says 65 tfd-data - <<<'[{"range": 3}, {"map": {"function": "f"}}]'
   [ "$stderr" = "tfd-data: -: [1].map: functions can't be called here" ]
   says 65 tfd-data - <<<'[{"range": 3}, {"map": {"function": "f", "fields": ["a", "a"]}}]'
@@ -277,4 +277,42 @@ JSON
   says 78 tfd-data - < <(made_by ./no-such-command)
   : >plain
   says 77 tfd-data - < <(made_by ./plain) # there, but its mode forbids it
+}
+
+@test "data: an .npz is read as NumPy reads it, and what tfd lacks hurts nobody but whoever asks for it" {
+  python3 -W ignore - <<'PYTHON'
+import struct, zipfile, zlib
+
+def npy(descr, *values):
+    header = str({"descr": descr, "fortran_order": False, "shape": (len(values),)}).encode() + b"\n"
+    data = b"gibberish" if descr == "|O" else struct.pack(f"<{len(values)}f", *values)
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + data
+
+def write(name, method, *members):
+    with zipfile.ZipFile(name, "w", method) as archive:
+        for member, data in members:
+            archive.writestr(member, data)
+
+write("twice.npz", zipfile.ZIP_STORED, ("x.npy", npy("<f4", 1)), ("y.npy", npy("<f4", 5)), ("x.npy", npy("<f4", 2)))
+write("exact.npz", zipfile.ZIP_DEFLATED, ("x", npy("<f4", 3)), ("x.npy", npy("<f4", 4)))
+write("object.npz", zipfile.ZIP_STORED, ("o.npy", npy("|O", 1)), ("x.npy", npy("<f4", 1)))
+write("folder.npz", zipfile.ZIP_STORED, ("enc/", b""), ("enc/x.npy", npy("<f4", 1)))
+write("bzip2.npz", zipfile.ZIP_BZIP2, ("x.npy", npy("<f4", 1)))
+write("lzma.npz", zipfile.ZIP_LZMA, ("x.npy", npy("<f4", 1)))
+open("zlib.tfrecord", "wb").write(zlib.compress(bytes(64)))
+PYTHON
+  elements() { echo "$1" | tfd-data - | jq -c .elements; }
+  refused() { # PIPELINE END OF THE LINE
+    run -65 --separate-stderr tfd-data - <<<"$1"
+    [[ $stderr == "tfd-data: -: "*"$2" ]] || [[ $stderr == "tfd-data: "*"$2" ]] || { echo "$stderr" && return 1; }
+  }
+  [ "$(elements '[{"npz": {"path": "twice.npz"}}]')" = '[{"x":2.0,"y":5.0}]' ]
+  [ "$(elements '[{"npz": {"path": "exact.npz", "fields": {"x": {}}}}]')" = '[{"x":3.0}]' ]
+  [ "$(elements '[{"npz": {"path": "exact.npz", "fields": {"x.npy": {}}}}]')" = '[{"x.npy":4.0}]' ]
+  [ "$(elements '[{"npz": {"path": "object.npz"}}]')" = '[{"x":1.0}]' ]
+  refused '[{"npz": {"path": "object.npz", "fields": {"o": {}}}}]' "<c8 and <c16)"
+  refused '[{"npz": {"path": "folder.npz", "fields": {"x": {}}}}]' "no array 'x' (there: enc/x)"
+  refused '[{"npz": {"path": "bzip2.npz"}}]' "is compressed by bzip2, but only stored and deflated arrays can be read: write the file by numpy.savez_compressed"
+  refused '[{"npz": {"path": "lzma.npz"}}]' "is compressed by lzma, but only stored and deflated arrays can be read: write the file by numpy.savez_compressed"
+  refused '[{"tfrecord": {"path": "zlib.tfrecord"}}]' "zlib.tfrecord is compressed by zlib, but only gzip can be read: write it with compression type GZIP, or as it is"
 }

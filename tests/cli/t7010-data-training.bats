@@ -112,3 +112,27 @@ is_stopped_behind() { # LINES ARGS…
   mv with.json program.json
   is_stopped_behind 3 --cluster none --function same --dataset numbers
 }
+
+@test "data: what is wrong with the data of an epoch is said, without advice that does not help" {
+  epochs() { # DATASET
+    jq --argjson points "$1" '.datasets.points = $points | del(.train.steps) | .train.epochs = 2' program.json >epochs.json
+    run -65 --separate-stderr timeout 60 tfd-run epochs.json --cluster none </dev/null
+  }
+  local csv='{"csv": {"path": "p*.csv", "fields": {"x": {"columns": 0}, "y": {"columns": 1}}}}'
+  local batch='{"batch": {"size": 4, "drop_remainder": true}}'
+  epochs "[$csv, $batch]"
+  [[ $stderr == *"train.epochs: can't count the elements of dataset 'points' ("*"p2.csv:2: column 0: 'oops' is not a number"* ]]
+  [[ $stderr != *"set train.steps"* ]]
+  epochs "[$csv, {\"take\": 3}, $batch]"
+  [[ $stderr == *"dataset 'points' has no elements: 3 rows make no batch of 4 with drop_remainder" ]]
+  epochs "[{\"tensor_slices\": {\"fields\": {\"x\": [1.0], \"y\": [2.0]}}}, $batch]"
+  [[ $stderr == *"dataset 'points' has no elements: 1 row makes no batch of 4 with drop_remainder" ]]
+}
+
+@test "data: a model that is given for a program is named as one" {
+  printf 'PK\3\4 and more' | tee trained.keras >model.pt
+  run -65 --separate-stderr tfd-run trained.keras
+  [ "$stderr" = "tfd-run: trained.keras is a Keras model, not a program: python -m tfd_export trained.keras --data FILE makes one" ]
+  run -65 --separate-stderr tfd-run model.pt
+  [[ $stderr == "tfd-run: model.pt is a zip file"* ]]
+}

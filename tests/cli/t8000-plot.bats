@@ -39,6 +39,15 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   [ "${#lines[@]}" -le 11 ]
 }
 
+@test "plot: a low chart has its lines for the curve" {
+  for height in 8 10 13; do
+    run -0 tfd-plot --metric loss --height "$height" a.jsonl
+    [ "${#lines[@]}" -le "$height" ]
+    [ "$(grep -c '|.*|' <<<"$output")" -ge $((height - 4)) ]  # beside title, frame and numbers
+    [[ $output == *" loss"* && $output == *train* ]]
+  done
+}
+
 @test "plot: in a pipe, COLUMNS is the width" {
   for columns in 60 200; do
     COLUMNS=$columns run -0 tfd-plot --metric loss a.jsonl

@@ -11,7 +11,7 @@ setup() {
   # A file by hand: FILE 'METADATA' 'NAME DTYPE SHAPE VALUES'…
   cat >make.py <<'PYTHON'
 import json, struct, sys
-kinds = {"F32": "f", "F64": "d", "I64": "q", "BOOL": "?"}
+kinds = {"F32": "f", "F64": "d", "I64": "q", "BOOL": "?", "F8_E4M3": "B"}
 header, body = ({"__metadata__": json.loads(sys.argv[2])} if sys.argv[2] else {}), b""
 for text in sys.argv[3:]:
     name, dtype, shape, values = text.split(" ")
@@ -37,6 +37,7 @@ train() {
   run -0 --separate-stderr tfd-checkpoint list ck
   [ -z "$stderr" ]
   [[ ${lines[0]} == "STEP  SIZE "*FILE ]]
+  [ "$(tfd-checkpoint ls ck)" = "$output" ]
   [[ ${lines[1]} == 20\ *" 1         ck/step-00000020.safetensors" ]]
   [[ ${lines[2]} == 30\ *"ck/step-00000030.safetensors" ]]
   [ "${#lines[@]}" -eq 3 ]
@@ -127,12 +128,48 @@ other: only in b.safetensors" ]
   [[ $output == *", step 7, "* ]]
   run -65 --separate-stderr tfd-checkpoint convert a.safetensors -o arrays
   [ "$stderr" = "tfd-checkpoint: arrays is there, and isn't an empty folder" ]
+  # Names that would be one file are refused before anything is written.
+  for name in ./b x/../b x//../b b/; do
+    make bad.safetensors '' 'a F32 [1] 1' 'b F32 [1] 1' "$name F32 [1] 2"
+    run -65 --separate-stderr tfd-checkpoint convert bad.safetensors -o out
+    [[ $stderr == "tfd-checkpoint: '"*"' "* ]]
+    [ ! -e out ]
+  done
   # A name leads nowhere else.
   make bad.safetensors '' '../../etc/w F32 [1] 1'
   run -65 --separate-stderr tfd-checkpoint convert bad.safetensors -o out
   [ "$stderr" = "tfd-checkpoint: '../../etc/w' is no name of a file" ]
   mkdir empty
   run -65 tfd-checkpoint convert empty -o c.safetensors
+}
+
+@test "checkpoint: a tensor of a type that tfd lacks is an error only if it is asked for" {
+  make a.safetensors '' 'q F8_E4M3 [2] 56,64' 'b F32 [1] 5'
+  make c.safetensors '' 'b F32 [1] 5'
+  local what="tensor 'q' is F8_E4M3[2], a type that tfd does not have"
+  run -0 --separate-stderr tfd-checkpoint show --variable b a.safetensors
+  [[ ${lines[1]} == "b "*" 5 "*" 5" ]]
+  run -0 --separate-stderr tfd-checkpoint show a.safetensors
+  [[ $output == *$'\nq '*"F8_E4M3[2]"*"not supported"* ]]
+  run -65 --separate-stderr tfd-checkpoint show --variable q a.safetensors
+  [[ $stderr == "tfd-checkpoint: a.safetensors: $what"* ]]
+  run -0 --separate-stderr tfd-checkpoint verify a.safetensors
+  [[ $output == "a.safetensors: ok, 1 variable, "*"; not checked: q (F8_E4M3[2])" ]]
+  tfd-checkpoint verify --json a.safetensors | jq -e '.not_checked == "q (F8_E4M3[2])"'
+  run -0 --separate-stderr tfd-checkpoint diff a.safetensors c.safetensors
+  [[ $stderr == *"a.safetensors: not compared, of a type that tfd does not have: q (F8_E4M3[2])" ]]
+  run -65 --separate-stderr tfd-checkpoint diff --variable q a.safetensors c.safetensors
+  run -0 --separate-stderr tfd-checkpoint convert a.safetensors -o d.safetensors
+  [[ $stderr == *"a.safetensors: left out, of a type that tfd does not have: q (F8_E4M3[2])"* ]]
+  run -0 tfd-checkpoint diff c.safetensors d.safetensors
+  run -65 --separate-stderr tfd-checkpoint convert --variable q a.safetensors -o e.safetensors
+  printf '[{"safetensors": {"path": "a.safetensors", "fields": {"b": {}}}}]' >p.json
+  [ "$(tfd-data p.json | jq -c '[.elements[].b]')" = '[5.0]' ]
+  printf '[{"safetensors": {"path": "a.safetensors"}}]' >p.json
+  [ "$(tfd-data p.json | jq -c '.elements')" = '[{"b":5.0}]' ]
+  printf '[{"safetensors": {"path": "a.safetensors", "fields": {"q": {}}}}]' >p.json
+  run -65 --separate-stderr tfd-data p.json
+  [[ $stderr == *"$what"* ]]
 }
 
 @test "checkpoint: what isn't right is one line" {

@@ -66,12 +66,22 @@ print(host, os.environ["TFD_RENDEZVOUS"].split(":")[0])'
   wait "${HOSTS[1]}" || code=$?
   [ "$code" = 75 ]
   port_is_free
-  grep -Eq "^tfd-launch: waited [0-9.ms]+ for the rendezvous at 127.0.0.1:$PORT, where [^ ]+, process $OTHER listens.* \\(--join\\)$" err.1
+  grep -Eq "^tfd-launch: waited [0-9.ms]+ for the rendezvous at 127.0.0.1:$PORT \\(connection refused\\) \\(--join\\)$" err.1
   host 0 --nnodes 3 --join 2s -- true
   host 1 --nnodes 3 --join 2s -- true
   hosts_end 75 75
   [[ $(cat err.0) == "tfd-launch: gave up waiting for 1 more launcher; 127.0.0.1 and 127.0.0.2 are here (2s"*" so far) (--join)" ]]
   [ "$(cat err.1)" = "$(cat err.0)" ]
+}
+
+@test "launch hosts: a port of this host that another program has ends them at once, 71, by its name" {
+  port_is_taken listens
+  host 1 --nnodes 1 -- true
+  local code=0
+  wait "${HOSTS[1]}" || code=$?
+  port_is_free
+  [ "$code" = 71 ]
+  grep -Eq "^tfd-launch: cannot bind 127.0.0.1:$PORT: address already in use \\(python3[^ ]*, process $OTHER\\)$" err.1
 }
 
 @test "launch hosts: a launcher that dies ends the others, 69, by name" {

@@ -4,7 +4,8 @@
 
     terminal.py TERM COMMAND ARG…      TERM "-": unset
 
-With TFD_RAW set it prints the bytes themselves. Ends with the command's exit code.
+With TFD_RAW set it prints the bytes themselves. With TFD_CLOSE_AT=TEXT the terminal is closed once TEXT was written to it.
+Ends with the command's exit code, 128+N for signal N.
 """
 import fcntl
 import os
@@ -39,7 +40,8 @@ if pid == 0:
         os.environ["TERM"] = sys.argv[1]
     os.execvp(sys.argv[2], sys.argv[2:])
 written = b""
-while True:
+close_at = os.environ.get("TFD_CLOSE_AT", "").encode()
+while not (close_at and close_at in written):
     try:
         piece = os.read(master, 65536)
     except OSError:  # EIO: the command has ended
@@ -47,7 +49,10 @@ while True:
     if not piece:
         break
     written += piece
+if close_at:
+    os.close(master)
 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+code = code if code >= 0 else 128 - code
 text = written.decode()
 print(text if "TFD_RAW" in os.environ else screen(text), end="")
 sys.exit(code)

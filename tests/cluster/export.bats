@@ -18,15 +18,15 @@ needs() { # VARIABLE WHAT
   PYTHON=${!1}
 }
 
-# tfd's losses, a line each, of one after another of the elements of the file.
+# tfd's losses, a line each, of one after another of the elements of the file. Without a checkpoint directory in ARGS nothing is saved.
 losses() { # ARGS…
-  timeout 120 tfd-run -q out/program.json --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" </dev/null >events
+  timeout 120 tfd-run -q out/program.json --set train.checkpoint=null --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" </dev/null >events
   jq 'select(.event == "step").metrics.loss' events
 }
 
 # The same under a coordinator with one worker.
 losses_of_worker() { # ARGS…
-  timeout 120 tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q out/program.json --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" >events
+  timeout 120 tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q out/program.json --set train.checkpoint=null --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" >events
   jq 'select(.event == "step").metrics.loss' events
 }
 
@@ -114,7 +114,7 @@ else:
     raise AssertionError
 PY
   # The mean of the gradients and of the state over two replicas is that of the whole batch.
-  losses --strategy mirrored --devices 2 --set train.replicas=split >two
+  losses --strategy mirrored --devices 2 >two
   paste ours two | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 } END { exit NR != 30 }'
 }
 
@@ -166,8 +166,288 @@ PY
   # 6, 5 and 5 rows: the mean over three replicas is that of the batch, where none has statistics of its own.
   cd plain
   losses >one
-  losses --strategy mirrored --devices 3 --set train.replicas=split >three
+  losses --strategy mirrored --devices 3 >three
   paste one three | awk '{ d = $1 - $2; if (d > 1e-5 || d < -1e-5) exit 1 } END { exit NR != 30 }'
+}
+
+@test "export: a program keeps its weights beside itself, replicas share its batches, and load_into() takes its folder" {
+  needs TFD_JAX_PYTHON jax
+  write_model
+  cat >export.py <<'PY'
+from model import *
+first = {n: v[:16] for n, v in data.items()}
+def export(to="out", **more):
+    return tfd_export.jax(loss, params, first, to, state=state, data=data, optimizer={"sgd": {"learning_rate": 0.1}}, **more)
+def refused(kind, text, function, *arguments, **more):
+    try: function(*arguments, **more)
+    except kind as problem: assert text in str(problem), problem
+    else: raise AssertionError(text)
+if __name__ == "__main__":
+    program = export(train={"epochs": 2})
+    assert repr(program) == "<Program out/program.json: 6 variables, 84 numbers; functions train_step; datasets train>", program
+    refused(FileNotFoundError, "out/checkpoints has no checkpoint (step-N.safetensors): has the program been trained yet? tfd-run out/program.json",
+            tfd_export.load_into, params, "out")
+    refused(FileNotFoundError, "nosuch doesn't exist: has the program been trained yet? tfd-run", tfd_export.load_into, params, "nosuch")
+    assert export("plain").document["train"] == {"function": "train_step", "epochs": 1, "checkpoint": {"dir": "checkpoints"}, "replicas": "split"}
+    assert export("plain", train={"checkpoint": None, "replicas": None}).document["train"] == {"function": "train_step", "epochs": 1}
+    stated = export("plain", train={"steps": 3, "checkpoint": {"every": 2}, "replicas": "each"}).document["train"]
+    assert stated == {"function": "train_step", "steps": 3, "checkpoint": {"dir": "checkpoints", "every": 2}, "replicas": "each"}, stated
+    export("plain", train={"checkpoint": None})
+    refused(FileNotFoundError, "plain/program.json states no train.checkpoint.dir", tfd_export.load_into, params, "plain")
+    refused(ValueError, "train: unknown key 'batch_size': it is that of the batch (there are function, steps", export, train={"batch_size": 32})
+    refused(ValueError, "train: unknown key 'epoch', did you mean 'epochs'?", export, train={"epoch": 3})
+    refused(ValueError, "train: unknown key 'early_stopping': train={\"stop\": {", export, train={"early_stopping": {}})
+    refused(ValueError, "train.stop: unknown key 'patient', did you mean 'patience'?", export, train={"stop": {"metric": "loss", "patient": 3}})
+    refused(ValueError, "train.checkpoint: unknown key 'directory'", export, train={"checkpoint": {"directory": "ck"}})
+    pipeline = [{"npy": {"fields": {name: {"path": f"train_{name}.npy"} for name in first}}}, {"batch": {"size": 16, "drop_remainder": True}}]
+    tfd_export.jax(loss, params, first, "piped", state=state, data=pipeline)  # whose files are brought later
+    np.save("piped/train_x.npy", data["x"][:, :4]), np.save("piped/train_y.npy", data["y"].astype("int32"))
+    refused(ValueError, "data: ", tfd_export.jax, loss, params, first, "piped", state=state, data=pipeline)
+    refused(ValueError, "data: datasets.train", tfd_export.jax, loss, params, first, "piped", state=state, data=[*pipeline, {"bach": {"size": 3}}])
+    tfd_export.jax(loss, params, first, "piped", state=state, data=pipeline, check=False)
+    # The keys of `train` are those of the schema.
+    import json
+    found = json.load(open("program.schema.json"))["$defs"]["train"]["properties"]
+    def keys_of(properties):
+        return {key: keys_of(value["properties"]) if "properties" in value else None for key, value in properties.items()}
+    assert keys_of(found) == tfd_export._TRAIN_KEYS, (keys_of(found), tfd_export._TRAIN_KEYS)
+    def in_rounds(params, state, batch):  # of which there is no module for any size
+        value, new, metrics = loss(params, state, batch)
+        for _ in range(len(batch["x"]).bit_length()):
+            value = value + jnp.sin(value) * 0
+        return value, new, metrics
+    tfd_export.jax(in_rounds, params, first, "fixed", state=state, data=data, train={"steps": 3})
+PY
+  python3 "$TFD_SOURCE/scripts/gen-schema.py" .
+  run -0 --separate-stderr "$PYTHON" export.py
+  [ "${stderr_lines[0]}" = "to train it: tfd-run out/program.json" ]
+  timeout 120 tfd-run -q out/program.json </dev/null >events
+  [ -e out/checkpoints/step-00000012.safetensors ]
+  "$PYTHON" - <<'PY'
+from export import *
+values, p, s = theirs(12)
+for where in ("out", "out/program.json", "out/checkpoints", "out/checkpoints/step-00000012.safetensors"):
+    assert tfd_export.load_into(state, where)["seen"] == 12
+PY
+  # An epoch has as many steps on two devices, and a training that is there is named.
+  rm -r out/checkpoints
+  timeout 120 tfd-run -q out/program.json --strategy mirrored --devices 2 </dev/null >events
+  jq -es '.[-1].event == "end" and .[-1].step == 12' events
+  run -0 --separate-stderr "$PYTHON" -c 'from export import *; export()'
+  [ "$stderr" = "to train it: tfd-run out/program.json --start-over    # without it, the training in out/checkpoints continues" ]
+  # A module for one size can't be shared.
+  run -65 --separate-stderr timeout 120 tfd-run -q fixed/program.json --strategy mirrored --devices 2
+  [[ $stderr == *"2 replicas share a batch of 16 of dataset 'train', and no module accepts 8 (available: 16): export it for any batch size"* ]]
+  timeout 120 tfd-run -q fixed/program.json </dev/null >events
+}
+
+@test "export: a step of JAX and one of the exported module are compared, and a variable in which they differ is named" {
+  needs TFD_JAX_PYTHON jax
+  write_model
+  cat >export.py <<'PY'
+from model import *
+from unittest import mock
+first = {n: v[:16] for n, v in data.items()}
+def export(**more):
+    return tfd_export.jax(loss, params, first, "out", state=state, data=data, **more)
+def refused(text, what, replacement):
+    with mock.patch.object(tfd_export._Jax, what, replacement):
+        try: export()
+        except ValueError as problem: assert str(problem).startswith(text) and "check=False exports without" in str(problem), problem
+        else: raise AssertionError(text)
+        assert export(check=False).document["functions"]
+refused("jax: 'mean' changes in a step of jax ([0, 0, 0, …] becomes [", "unchanged", lambda self, text, place: {0})
+refused("jax: the gradient of 'hidden/bias' differs: [", "decayed",
+        lambda self, params, gradients: ({**gradients[0], "hidden": {**gradients[0]["hidden"], "bias": gradients[0]["hidden"]["bias"] * 1.001}}, gradients[1]))
+# Without values, which a batch needs not have; numbers of a key, and steps that begin with NaN.
+shapes = {n: jax.ShapeDtypeStruct(v.shape, v.dtype) for n, v in first.items()}
+tfd_export.jax(lambda p, b, rng: loss(p, state, b)[0] + jax.random.normal(rng, ()), params, shapes, "shapes")
+tfd_export.jax(lambda p, b: jnp.log(p["w"]) * b["x"].mean(), {"w": np.float32(-1)}, {"x": np.ones(4, "float32")}, "nan")
+# What differs by rounding alone is the same: a gradient that is zero but for that, and a step that amplifies it.
+def noisy(params, batch):
+    x = batch["x"] @ params["w"] + params["b"]
+    x = (x - x.mean(0)) / x.std(0)
+    return jnp.mean(jnp.sin(1e4 * x))
+tfd_export.jax(noisy, {"w": np.full((5, 4), 0.3, "float32"), "b": np.ones(4, "float32")}, {"x": first["x"]}, "noisy")
+tables = {"table": (np.arange(12, dtype="float32").reshape(6, 2), ["i"])}
+tfd_export.jax(lambda p, b: jnp.mean(b["i"] ** 2) * p["w"], {"w": np.float32(2)}, {"i": np.int32([1, 2, 2])}, "tables", tables=tables)
+PY
+  "$PYTHON" export.py
+}
+
+@test "export: the program of a model that TensorFlow and Keras step otherwise is refused, and their models stay as they were" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  cat >export.py <<'PY'
+import tfd_export
+import keras, numpy as np
+from unittest import mock
+keras.utils.set_random_seed(3)
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.BatchNormalization(name="norm"), keras.layers.Dropout(0.5), keras.layers.Dense(1)], name="m")
+model.compile(keras.optimizers.Adam(0.01), "mse", metrics=["mae"])
+x, y = np.random.default_rng(1).normal(0, 1, (32, 4)).astype("float32"), np.ones((32, 1), "float32")
+model.train_on_batch(x, y)
+every = lambda: [np.asarray(one.value) for one in [*model.variables, *model.optimizer.variables]]  # noqa: E731
+before, optimizer, function = every(), model.optimizer, model.train_function
+tfd_export.keras(model, batch=(x[:16], y[:16]), to="out", data=(x, y))
+with mock.patch.object(tfd_export._Jax, "unchanged", lambda self, text, place: set(range(9))):
+    try: tfd_export.keras(model, batch=(x[:16], y[:16]), to="out")
+    except ValueError as problem: assert str(problem).startswith("keras: 'm/norm/moving_mean' changes in a step of keras ("), problem
+    else: raise AssertionError
+assert all(np.array_equal(a, b) for a, b in zip(before, every(), strict=True)) and model.optimizer is optimizer and model.train_function is function
+# Data as the batch is.
+inputs = {"num": keras.Input((2,), name="num"), "city": keras.Input((1,), dtype="int32", name="city")}
+nested = keras.Model(inputs, keras.layers.Dense(1)(keras.layers.Concatenate()([inputs["num"], keras.layers.Flatten()(keras.layers.Embedding(5, 2)(inputs["city"]))])))
+data = {"num": x[:, :2], "city": np.arange(32, dtype="int32")[:, None] % 5}
+for stated in ({"x": data, "y": y}, (data, y), {"x/num": data["num"], "x/city": data["city"], "y": y}):
+    program = tfd_export.keras(nested, "mse", batch=({name: one[:16] for name, one in data.items()}, y[:16]), to="nested", data=stated)
+    program.evaluation(data=stated)
+    assert sorted(program.document["datasets"]["test"][0]["npy"]["fields"]) == ["x/city", "x/num", "y"], program.document["datasets"]
+try: tfd_export.keras(nested, "mse", batch=({name: one[:16] for name, one in data.items()}, y[:16]), to="nested", data={"x": {"num": data["num"]}, "y": y})
+except ValueError as problem: assert "data: there is no 'x/city', a field of the batch (there are x/num, y)" in str(problem), problem
+else: raise AssertionError
+PY
+  "$PYTHON" -c 'import os; del os.environ["KERAS_BACKEND"]; exec(open("export.py").read())'
+  timeout 120 tfd-run -q nested/program.json </dev/null >events
+  # A backend that isn't JAX, and Keras where its backend isn't installed.
+  echo 'import tfd_export; tfd_export.keras(None, batch=(1,), to="refused")' >refused.py
+  KERAS_BACKEND=numpy run -1 --separate-stderr "$PYTHON" refused.py
+  [[ ${stderr##*$'\n'} == "ValueError: keras: the backend is numpy, but models are exported from JAX: import tfd_export before keras, or set KERAS_BACKEND=jax, and start Python again" ]]
+  mkdir -p without/tensorflow && echo 'raise ModuleNotFoundError("No module named '\''tensorflow'\''")' >without/tensorflow/__init__.py
+  KERAS_BACKEND=tensorflow PYTHONPATH=without:$PYTHONPATH run -1 --separate-stderr "$PYTHON" refused.py
+  [[ ${stderr##*$'\n'} == "ImportError: keras: Keras can't be imported (No module named 'tensorflow'): pip install keras jax, and import tfd_export before keras, or set KERAS_BACKEND=jax" ]]
+  # Options come first: no framework is loaded for what is wrong with them.
+  mkdir -p broken/keras && echo 'raise SystemExit("Keras was loaded")' >broken/keras/__init__.py
+  PYTHONPATH=broken:$PYTHONPATH run -64 --separate-stderr "$PYTHON" -m tfd_export model.keras
+  [ "$stderr" = "tfd_export: --data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy" ]
+}
+
+@test "export: a step of TensorFlow and one of the exported module are compared, with JAX and without" {
+  needs TFD_TENSORFLOW_PYTHON tensorflow
+  cat >export.py <<'PY'
+import importlib.util, sys
+import numpy as np, tensorflow as tf, tfd_export
+from unittest import mock
+if "without" in sys.argv:
+    find = importlib.util.find_spec
+    importlib.util.find_spec = lambda name, *rest: None if name == "jax" else find(name, *rest)
+w, mean = tf.Variable(np.ones((4, 3), "float32"), name="w"), tf.Variable(np.zeros(3, "float32"), trainable=False, name="mean")
+x = np.random.default_rng(1).normal(0, 1, (16, 4)).astype("float32")
+def loss(x):
+    y = x @ w
+    mean.assign(0.75 * mean + 0.25 * tf.reduce_mean(y, axis=0))
+    return tf.reduce_mean(y ** 2) + 0 * tf.random.uniform([])
+def export(function=loss):
+    return tfd_export.tensorflow(function, {"x": x}, "out", data={"x": x})
+export()
+sized = tfd_export._Module.sized
+with mock.patch.object(tfd_export._Module, "sized", lambda self, size: sized(self, size).replace("2.500000e-01", "5.000000e-01")):
+    export()  # random numbers are drawn: only which variables change is compared
+    try: export(lambda x: (mean.assign(0.75 * mean + 0.25 * tf.reduce_mean(x @ w, axis=0)), tf.reduce_mean((x @ w) ** 2))[1])
+    except ValueError as problem: assert str(problem).startswith("tensorflow: 'mean' differs: ["), problem
+    else: raise AssertionError
+assert (mean.numpy() == 0).all() and (w.numpy() == 1).all()
+PY
+  for how in with without; do "$PYTHON" export.py $how 2>talk || { tail -n 5 talk; false; }; done
+}
+
+@test "export: from PyTorch, running statistics of InstanceNorm and of torch.batch_norm(), and what torch changes otherwise is refused" {
+  needs TFD_TORCH_PYTHON "torch and torchax"
+  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >model.py <<'PY'
+import numpy as np, random, torch, tfd_export
+import torch.nn as nn
+from torch import batch_norm as imported
+x = np.random.default_rng(0).normal(3, 2, (16, 6)).astype("float32")
+class Norms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first, self.one, self.two = nn.Linear(6, 12, bias=False), nn.InstanceNorm1d(3, affine=True, track_running_stats=True), nn.InstanceNorm2d(3, momentum=0.3, track_running_stats=True)
+        for name in "abcd":
+            self.register_buffer(name, torch.zeros(12) if name in "ac" else torch.ones(12))
+        self.scale = nn.Parameter(torch.linspace(1, 2, 12))
+        self.unused = nn.Linear(3, 3)  # which AdamW of torch passes over
+    def forward(self, x):
+        x = torch.batch_norm(self.first(x), self.scale, None, self.a, self.b, self.training, 0.2, 1e-5, False)
+        x = torch.tanh(self.one(x.view(-1, 3, 4)).flatten(1)) + torch.sin(self.two(x.view(-1, 3, 2, 2)).flatten(1) * self.scale)
+        return imported(x, None, None, self.c, self.d, self.training, 0.1, 1e-5, False) * self.scale
+def loss(module, batch):
+    return (module(batch["x"]) ** 3).mean() + module.scale.sum()
+class Other(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        torch.manual_seed(3)
+        self.kind, self.layer, self.norm, self.calls, self.last = kind, nn.Linear(6, 6), nn.BatchNorm1d(6), 0, torch.zeros(6)
+        self.register_buffer("unsaved", torch.zeros(6), persistent=False)
+    def forward(self, x):
+        h = self.norm(self.layer(x))
+        if self.kind == "buffer": self.unsaved.mul_(0.9).add_(h.detach().mean(0))
+        if self.kind == "clamp":
+            with torch.no_grad(): self.layer.weight.clamp_(-0.1, 0.1)
+        if self.kind == "count":
+            self.calls += 1
+            h = h * self.calls
+        if self.kind == "last":
+            h, self.last = h - self.last, h.detach().mean(0) + 1
+        if self.kind == "python": h = h * random.random()
+        if self.kind == "numpy": h = h * float(np.random.rand())
+        if self.kind == "torch": h = h * torch.rand(h.shape)
+        return h
+PY
+  cat >export.py <<'PY'
+from model import *
+from unittest import mock
+model = Norms()
+program = tfd_export.torch(model, loss, {"x": x}, "out", optimizer=torch.optim.AdamW(model.parameters(), 0.01, weight_decay=0.5), data={"x": x}, train={"steps": 5})
+assert program.document["variables"]["unused.weight"]["trainable"] is False
+def export(module, **more):
+    return tfd_export.torch(module, lambda m, b: (m(b["x"]) ** 3).mean(), {"x": x}, "other", data={"x": x}, **more)
+def refused(kind, text):
+    module = Other(kind).train()
+    module.norm.eval()  # frozen, and so it stays
+    gradient = module.layer.bias.grad = torch.ones(6)
+    kept = {name: one.clone() for name, one in [*module.named_parameters(), *module.named_buffers()]}
+    states = lambda: (torch.get_rng_state().tolist(), random.getstate(), str(np.random.get_state()))  # noqa: E731
+    before = states()
+    try: export(module)
+    except ValueError as problem: assert text is not None and str(problem).startswith(f"torch: {text}") and "check=False" in str(problem), problem
+    else: assert text is None, text
+    assert all(torch.equal(one, kept[name]) for name, one in [*module.named_parameters(), *module.named_buffers()])
+    assert module.layer.bias.grad is gradient and module.layer.weight.grad is None and module.calls == 0 and (module.last == 0).all()
+    assert states() == before and module.training and module.layer.training and not module.norm.training
+refused("nothing", None)
+refused("torch", None)
+refused("buffer", "'unsaved' changes in a step, but isn't saved with the model")
+refused("clamp", "'layer.weight' is a parameter that forward() changes in place")
+refused("count", "the loss of step 2 differs: ")
+refused("last", "the loss of step 2 differs: ")
+refused("python", "a step draws random numbers in a way that would make them constants")
+refused("numpy", "a step draws random numbers in a way that would make them constants")
+with mock.patch.object(tfd_export, "_move_statistics", lambda *_: None):
+    try: export(Other("nothing"))
+    except ValueError as problem: assert str(problem).startswith("torch: 'norm.running_mean' changes in a step of torch ([0, 0, 0, …] becomes ["), problem
+    else: raise AssertionError
+    assert export(Other("nothing"), check=False).document["functions"]
+def integers(module, batch): raise RuntimeError("no such thing in torch") if type(batch["x"]) is torch.Tensor else None
+try: tfd_export.torch(Other("nothing"), integers, {"x": x}, "other")
+except ValueError as problem: assert "the step fails in torch itself: no such thing in torch" in str(problem), problem
+else: raise AssertionError
+PY
+  "$PYTHON" export.py
+  timeout 120 tfd-run -q out/program.json --set 'datasets.train[1].shuffle.buffer=1' </dev/null >events
+  "$PYTHON" - <<'PY'
+from model import *
+model = Norms()
+optimizer = torch.optim.AdamW(model.parameters(), 0.01, weight_decay=0.5)
+for _ in range(5):
+    optimizer.zero_grad()
+    loss(model, {"x": torch.tensor(x)}).backward()
+    optimizer.step()
+ours = tfd_export.load_into(Norms(), "out").state_dict()
+for name, theirs in model.state_dict().items():
+    np.testing.assert_allclose(ours[name], theirs, rtol=1e-5, atol=1e-5, err_msg=name)
+assert all((ours[name] - 1).abs().max() > 0.01 for name in ("b", "d", "one.running_var", "two.running_var")), ours
+PY
 }
 
 @test "export: tables of which JAX gets rows, one for two fields, without initial weights" {
@@ -521,10 +801,10 @@ keep = {"x": x, "y": (x.sum(axis=1) > 10).astype("float32"), "numpy": numpy, "tf
 exec(open(sys.argv[1]).read(), keep)
 subprocess.run(["timeout", "120", "sh", "-euc", open("block2").read()], check=True, stdin=subprocess.DEVNULL, stdout=open("events", "w"))
 if "module" in keep:
-    module = tfd_export.load_into(keep["module"], "ck-mine")
+    module = tfd_export.load_into(keep["module"], "mine")
     predicted = module(keep["torch"].tensor(x)).detach().numpy()[:, 0]
 else:
-    params = tfd_export.load_into(keep["params"], "ck-mine")
+    params = tfd_export.load_into(keep["params"], "mine")
     predicted = x @ params["w"] + params["b"]
 assert ((predicted > 0) == keep["y"]).mean() > 0.8, predicted
 PY
@@ -627,7 +907,7 @@ def metrics():
             Precision(0.9999, name="none"), RootMeanSquaredError(name="rmse"), "accuracy"]
 if __name__ == "__main__":
     program = tfd_export.keras(make(), "binary_crossentropy", keras.optimizers.Adam(0.02), metrics(), batch=(x[:32], y[:32]), to="out",
-                               data={"x": x[:640], "y": y[:640]}, train={"steps": 40, "replicas": "split"})
+                               data={"x": x[:640], "y": y[:640]}, train={"steps": 40})
     program.evaluation(data={"x": x[640:], "y": y[640:]})  # the last batch is smaller
 PY
   "$PYTHON" export.py
@@ -676,8 +956,8 @@ PY
   "$PYTHON" make.py
   run -0 --separate-stderr "$PYTHON" -m tfd_export model.keras --data train.npz --test test.npz --epochs 5
   [ "$output" = model/program.json ]
-  [ "${stderr##*$'\n'}" = "to train it: tfd-run model/program.json --set train.checkpoint.dir=ck" ]
-  timeout 120 tfd-run -q "$output" --set train.checkpoint.dir=ck </dev/null >events
+  [ "${stderr##*$'\n'}" = "to train it: tfd-run model/program.json" ]
+  timeout 120 tfd-run -q "$output" </dev/null >events
   jq -es '.[-1].event == "end" and .[-1].step == 50' events
   cat >others.py <<'PY'
 import contextlib, io, json, keras, numpy as np, tfd_export
@@ -688,7 +968,7 @@ def run(line):
 def refused(line, code, text):
     found, out, err = run(line)
     assert (found, out, err.count("\n")) == (code, "", 1) and err.startswith("tfd_export: ") and text in err, (line, found, out, err)
-assert run("model.keras --load ck --to trained.keras") == (0, "trained.keras\n", "")
+assert run("model.keras --load model --to trained.keras") == (0, "trained.keras\n", "")
 model, test = keras.saving.load_model("trained.keras"), np.load("test.npz")
 loss, accuracy = model.evaluate(test["x"], test["y"], verbose=0)
 end = [json.loads(line) for line in open("events")][-1]
@@ -699,7 +979,8 @@ def program(line):
     assert code == 0, err
     return json.load(open(out.strip()))
 made = program("model.keras --data x=x.npy y=y.npy --to one --learning-rate 0.5 --steps 7 --batch-size 8")
-assert made["optimizer"]["adam"]["learning_rate"] == 0.5 and made["train"] == {"function": "train_step", "steps": 7}, made
+assert made["optimizer"]["adam"]["learning_rate"] == 0.5, made
+assert made["train"] == {"function": "train_step", "steps": 7, "checkpoint": {"dir": "checkpoints"}, "replicas": "split"}, made
 made = program('raw.keras --loss mse --metric mae --optimizer {"sgd":{"momentum":0.9}} --data train.csv --label label')
 assert made["optimizer"] == {"sgd": {"momentum": 0.9}} and "'mae'" in str(made["functions"]["train_step"]["outputs"]), made
 assert np.load("raw/train_x.npy").shape == (400, 6) and (np.load("raw/train_y.npy") == np.load("y.npy")).all()
@@ -722,8 +1003,8 @@ refused("raw.keras --data train.npz --loss msee", 64, "Keras has no 'msee'")
 refused("raw.keras --data train.npz --loss mse --metric maee", 64, "Keras has no 'maee'")
 refused("raw.keras --data train.npz --loss mse --optimizer adamm", 64, "Keras has no 'adamm' (such as sgd")
 refused("raw.keras --data train.npz --loss mse --optimizer {adam}", 64, "it isn't JSON")
-refused("model.keras --load ck", 64, "--load needs --to")
-refused("model.keras --load none --to a.keras", 65, "none: no such file or directory")
+refused("model.keras --load model", 64, "--load needs --to")
+refused("model.keras --load none --to a.keras", 65, "none doesn't exist: has the program been trained yet? tfd-run")
 refused("raw.keras --loss mse --data two.npz", 65, "'a' is neither x, y")
 PY
   "$PYTHON" others.py
@@ -839,7 +1120,7 @@ PY
   run ! grep -l 'loc(#\|#loc\|loc(unknown)\|XLA_Args' out/*.mlir
   losses --set train.checkpoint.dir=ck >ours
   tfd-run out/program.json --checkpoint ck --predict predict --dataset test --output predicted.npy
-  losses --strategy mirrored --devices 2 --set train.replicas=split >two
+  losses --strategy mirrored --devices 2 >two
   "$PYTHON" - 2>talk <<'PY' || { tail -n 5 talk; false; }
 import json
 from export import *
@@ -1146,7 +1427,7 @@ PY
   done
   # The weight decay is a part of each replica's gradient, and so of their mean.
   rm -rf out && cp -r bags out
-  losses --strategy mirrored --devices 2 --set train.replicas=split | paste bags.losses - | awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) exit 1 } END { exit NR != 24 }'
+  losses --strategy mirrored --devices 2 | paste bags.losses - | awk '{ d = $1 - $2; if (d > 1e-4 || d < -1e-4) exit 1 } END { exit NR != 24 }'
   # A loop, not its steps one after the other.
   grep -q stablehlo.while recurrent/train_step.mlir && [ "$(wc -c <recurrent/train_step.mlir)" -lt 150000 ]
   "$PYTHON" - <<'PY'
@@ -1476,7 +1757,7 @@ def losses_of(replica, steps):
 if __name__ == "__main__":
     for name, function in (("out", loss), ("own", by_replica)):
         program = tfd_export.jax(function, params, {"x": data["x"][:16]}, name, state=state, data=data, optimizer={"sgd": {"learning_rate": 0.0}},
-                                 train={"steps": 6})
+                                 train={"steps": 6, "replicas": "each"})
         document = program.document["functions"]["train_step"]
         assert document["inputs"][-1] == "replica_id", document
         assert [one["assign"] for one in document["outputs"] if "assign" in one] == ["layers/1/rngs/count/value"], document

@@ -131,9 +131,11 @@ JSON
 
 @test "bash: tfd completes its commands, and theirs" {
   commands=$(tools | sed -n 's/^tfd-//p')
-  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help schema | sort)" ]
+  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help completion export schema | sort)" ]
   guides=$(tfd help | sed -n '/^guides:$/,/^$/s/^  \([a-z]*\) .*/\1/p')
-  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands $guides help schema | sort)" ]
+  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands $guides help completion export schema | sort -u)" ]
+  [ "$(offered tfd completion "" | tr '\n' ' ')" = "bash zsh fish " ]
+  [ "$(offered tfd export spec.)" = spec.json ]
   [ "$(offered tfd help tut)" = tutorial ]
   [ "$(offered tfd -v hel)" = help ]
   for command in $commands; do
@@ -147,6 +149,22 @@ JSON
 @test "bash: the files pass shellcheck" {
   command -v shellcheck >/dev/null || skip "no shellcheck"
   shellcheck -s bash "$TFD_SOURCE"/completions/bash/tfd*
+}
+
+@test "bash: source <(tfd completion bash) completes all tools, without the installed files" {
+  completes_after() {
+    (cd "$BATS_TEST_TMPDIR" && bash --norc -c '
+      . <(tfd completion bash)
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      function=$(complete -p "$1" | sed -E "s/.*-F ([^ ]+).*/\1/")
+      "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" 2>/dev/null
+      printf "%s\n" "${COMPREPLY[@]}"' bash "$@")
+  }
+  for tool in $(tools); do
+    [ "$(completes_after "$tool" --color al)" = always ] || fault "$tool --color al"
+    [ "$tool" = tfd ] || [ "$(completes_after tfd "${tool#tfd-}" --versi)" = --version ] || fault "tfd ${tool#tfd-} --versi"
+  done
+  no_faults
 }
 
 @test "zsh: the files are well-formed and name their command" {
@@ -170,6 +188,12 @@ JSON
   done
   for command in $(tools | sed -n 's/^tfd-//p'); do completes "tfd $command --color alw" "tfd $command --color always"; done
   completes "tfd hel" "tfd help"
+  TFD_COMPLETIONS=printed
+  export TFD_COMPLETIONS
+  completes "tfd hel" "tfd help"
+  completes "tfd-run --color alw" "tfd-run --color always"
+  completes "tfd run --color alw" "tfd run --color always"
+  unset TFD_COMPLETIONS
   write_program
   cd "$BATS_TEST_TMPDIR"
   completes "tfd-run p.json --set optim" "tfd-run p.json --set optimizer.adam.learning_rate="

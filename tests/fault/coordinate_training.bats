@@ -29,8 +29,9 @@ train() {
   kill -KILL "$(task_pid ps:1)"
   event '.event == "end" and .reason == "error" and .error.code == "UNAVAILABLE" and .error.task == "ps:1"'
   coordinator_ends 69
-  [ "$(wc -l <"talk")" = 1 ]
-  [[ $(<"talk") =~ ^'tfd-coordinate: parameter server ps:1 is gone: '.*'; once it serves again, the same command continues from ck/step-'0*([0-9]+)'.safetensors (step '([0-9]+)')'$ ]]
+  [ "$(wc -l <"talk")" = 2 ]
+  [ "$(head -n 1 talk)" = 'tfd-coordinate: saving to ck every 1000 steps, and at the end' ]
+  [[ $(tail -n 1 talk) =~ ^'tfd-coordinate: parameter server ps:1 is gone: '.*'; once it serves again, the same command continues from ck/step-'0*([0-9]+)'.safetensors (step '([0-9]+)')'$ ]]
   step=${BASH_REMATCH[2]}
   coordinate program.json --cluster spec.json --set "train.steps=$((step + 500))"
   event ".event == \"start\" and .step == $step"

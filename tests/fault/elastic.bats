@@ -150,6 +150,14 @@ saves_its_last_step() { # I
   [ "$last" -le 7500 ]  # 15 000 elements, 3 or 2 a step
 }
 
+@test "elastic: with --batch per-replica the last of two workers goes on alone" {
+  run -0 --separate-stderr timeout 120 tfd-launch -n 2 --workers 1:2 --max-failures 9 --fault 'kill worker:1 at step 300' --no-prefix -- \
+    tfd-run "$EXAMPLES/digits/program.json" "${SEEDED[@]}" --strategy multi-worker-mirrored --batch per-replica --key-file none \
+    --set train.checkpoint.dir=ck --set train.steps=600
+  [[ $stderr == *'generation 2 goes on at step '*': worker:0; worker:1 '* ]]
+  jq -es 'map(select(.event == "end")) | last | .reason == "done" and .step == 600' <<<"$output"
+}
+
 @test "elastic: tfd-launch starts again only who died; the weights are an undisturbed run's" {
   run -0 --separate-stderr timeout 120 tfd-launch -n 3 --workers 1:3 --fault 'kill worker:1 at step 700' --fault 'kill worker:0 at step 2500' \
     --no-prefix -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none \
@@ -243,4 +251,19 @@ of_variable() { # VARIABLE ARGS…
   RUN=${PIDS[1]} until_event worker:1 '.event == "start" and .workers == 1 and .replicas == 4 and .adopted'
   PIDS=("${PIDS[1]}")
   ends_with_undisturbed_bits 143
+}
+
+# The process of a task, as its launcher says.
+process_of() { sed -n "s/.*$1: process \([0-9]*\)$/\1/p" launch.talk | tail -n 1; } # TASK
+
+@test "elastic: tfd-launch ends a member that is frozen when the others have made all steps, after --grace" {
+  env --default-signal=INT tfd-launch -n 3 --workers 1:3 --silence 4s --grace 2s -v -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored \
+    --set train.steps=3000 </dev/null >launch.events 2>launch.talk 3>&- &
+  RUN=$!
+  RUNS+=("$RUN")
+  until_true grep -q '"step":[1-9]00' launch.events
+  kill -STOP "$(process_of worker:2)"
+  run_ends "$RUN" 0
+  grep -q 'worker:2 is lost' launch.talk
+  grep -q '^tfd-launch: the training is done; ending worker:2, which hasn.t ended 2s after it$' launch.talk
 }

@@ -91,6 +91,11 @@ void csv(std::string_view bytes) {
     auto options = parse(R"({"fields": {"x": {"columns": [0, 2]}, "n": {"columns": 1, "dtype": "s8"}}})");
     options["on_error"] = on_error;
     read_source(bytes, "csv", options);
+    options["header"] = true;
+    options["fields"]["text"] = {{"columns", "x"}, {"dtype", "string"}};
+    read_source(bytes, "csv", options);
+    options["quoting"] = "none";
+    read_source(bytes, "csv", options);
   }
 }
 

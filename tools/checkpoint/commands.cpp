@@ -7,6 +7,7 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,6 +57,13 @@ std::string align(const std::vector<std::vector<std::string>>& rows) {
   return out;
 }
 
+/// Says which tensors of a source nothing is done with, unless variables were asked for by name.
+void warn_of_unsupported(const Source& source, const Asked& a, std::string_view what, const cli::Io& io) {
+  if (source.reader.unsupported().empty() || !a.variables.empty()) return;
+  io.log.warning("{}: {}, of a type that tfd does not have: {}", source.path(), what,
+                 tensor::describe_unsupported(source.reader.unsupported()));
+}
+
 Result<ExitCode> list(const Asked& a, cli::Io& io) {
   std::vector<std::vector<std::string>> rows{{"STEP", "SIZE", "WRITTEN", "REPLICAS", "FILE"}};
   bool are_whole = true;
@@ -67,6 +75,7 @@ Result<ExitCode> list(const Asked& a, cli::Io& io) {
         are_whole = false;
         continue;
       }
+      warn_of_unsupported(*source, a, "not readable here", io);
       const std::string replicas = source->said("replicas"), run = source->said("run");
       if (!a.json) {
         rows.push_back({source->step ? std::to_string(*source->step) : "-", rounded_bytes({source->bytes}),
@@ -80,7 +89,7 @@ Result<ExitCode> list(const Asked& a, cli::Io& io) {
       if (!run.empty()) line.add("run", run);
       TFD_TRY(io.out.write(std::move(line).text()));
     }
-  if (!a.json) TFD_TRY(io.out.write(align(rows)));
+  if (!a.json && rows.size() > 1) TFD_TRY(io.out.write(align(rows)));
   return are_whole ? ExitCode::kDone : ExitCode::kBadInput;
 }
 
@@ -114,14 +123,19 @@ Result<ExitCode> verify(const Asked& a, cli::Io& io) {
         if (source->step) line.add("step", *source->step);
         line.add("variables", static_cast<std::int64_t>(variables));
         line.add_raw("finite", not_finite->empty() ? "true" : "false");
+        const auto& unsupported = source->reader.unsupported();
+        if (!unsupported.empty()) line.add("not_checked", tensor::describe_unsupported(unsupported));
         TFD_TRY(io.out.write(std::move(line).text()));
         continue;
       }
       TFD_TRY(io.out.write(
-          fmt::format("{}: {}{}, {}, {}\n", printable(file),
+          fmt::format("{}: {}{}, {}, {}{}\n", printable(file),
                       not_finite->empty() ? "ok" : fmt::format("not finite: {}", fmt::join(*not_finite, ", ")),
                       source->step ? fmt::format(", step {}", *source->step) : "", counted(variables, "variable"),
-                      rounded_bytes({source->bytes}))));
+                      rounded_bytes({source->bytes}),
+                      source->reader.unsupported().empty()
+                          ? ""
+                          : "; not checked: " + tensor::describe_unsupported(source->reader.unsupported()))));
     }
   return out;
 }
@@ -152,6 +166,11 @@ Result<ExitCode> show(const Asked& a, cli::Io& io) {
     line.add("not_finite", summary.not_finite);
     TFD_TRY(io.out.write(std::move(line).text()));
   }
+  for (const auto& [name, type] : source.reader.unsupported()) {
+    if (!a.variables.empty()) break;
+    rows.push_back({printable(name), type, "-", "-", "-; not supported"});
+    if (a.json) TFD_TRY(io.out.write(std::move(JsonLine("variable", name).add("unsupported", type)).text()));
+  }
   if (!a.json) TFD_TRY(io.out.write(align(rows)));
   return ExitCode::kDone;
 }
@@ -172,6 +191,8 @@ Result<std::string> difference_of(const std::string& name, const Source& a, cons
 
 Result<ExitCode> diff(const Asked& a, cli::Io& io) {
   const Source first = TFD_TRY(open_whole(a.paths[0], io.log)), second = TFD_TRY(open_whole(a.paths[1], io.log));
+  warn_of_unsupported(first, a, "not compared", io);
+  warn_of_unsupported(second, a, "not compared", io);
   std::vector<std::string> names = a.variables;
   if (names.empty()) {
     names = TFD_TRY(names_in(first, {}));
@@ -181,6 +202,8 @@ Result<ExitCode> diff(const Asked& a, cli::Io& io) {
   bool are_same = true;
   for (const std::string& name : names) {
     if (!first.reader.specs().contains(name)) TFD_TRY(names_in(second, {name}));
+    for (const Source* source : {&first, &second})
+      if (source->reader.unsupported().contains(name)) return fail(source->reader.read(name).error());
     const std::string how = TFD_TRY(difference_of(name, first, second, a.tolerance));
     if (how.empty()) continue;
     are_same = false;
@@ -205,6 +228,7 @@ Result<ExitCode> average(const Asked& a, cli::Io& io) {
   for (const std::string& path : a.paths)
     for (const std::string& file : TFD_TRY(files_of(path))) sources.push_back(TFD_TRY(open_whole(file, io.log)));
   const Source& last = sources.back();
+  warn_of_unsupported(last, a, "left out", io);
   tensor::SafetensorsFile out{.tensors = {}, .metadata = metadata_of(last, a)};
   for (const std::string& name : TFD_TRY(names_in(last, a.variables))) {
     Average mean;
@@ -240,18 +264,40 @@ Result<tensor::SafetensorsFile> load_folder(const std::string& folder) {
   return out;
 }
 
+/// The files of a folder for variables of these names. kInvalidArgument: a name that can't be that of a file, or two
+/// that would be one file.
+Result<std::vector<fs::path>> files_for(const tensor::SafetensorsFile& file) {
+  std::vector<fs::path> out;
+  std::map<fs::path, std::string> owners;
+  for (const auto& [name, value] : file.tensors) {
+    const fs::path relative = fs::path(name + ".npy").lexically_normal();
+    const bool is_file = !name.empty() && !name.ends_with('/') && name.find('\0') == std::string::npos;
+    if (!is_file || relative.is_absolute() || *relative.begin() == "..")
+      return fail(Code::kInvalidArgument, "'{}' is no name of a file", printable(name));
+    const auto [owner, is_new] = owners.emplace(relative, name);
+    if (!is_new)
+      return fail(Code::kInvalidArgument, "'{}' and '{}' would both be {}", printable(owner->second), printable(name),
+                  printable(relative.string()));
+    out.push_back(relative);
+  }
+  for (const auto& [path, name] : owners)
+    for (fs::path folder = path.parent_path(); !folder.empty(); folder = folder.parent_path())
+      if (const auto file_there = owners.find(folder); file_there != owners.end())
+        return fail(Code::kInvalidArgument, "'{}' would be a file, and a folder for '{}'",
+                    printable(file_there->second), printable(name));
+  return out;
+}
+
 Result<void> save_folder(const std::string& folder, const tensor::SafetensorsFile& file) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
     return fail(Code::kAlreadyExists, "{} is there, and isn't an empty folder", folder);
-  for (const auto& [name, value] : file.tensors) {
-    const fs::path relative = fs::path(name + ".npy").lexically_normal();
-    if (relative.is_absolute() || *relative.begin() == "..")
-      return fail(Code::kInvalidArgument, "'{}' is no name of a file", printable(name));
-    const fs::path path = folder / relative;
+  const std::vector<fs::path> files = TFD_TRY(files_for(file));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const fs::path path = folder / files[i];
     fs::create_directories(path.parent_path(), error);
     if (error) return fail_errno(error.value(), fmt::format("cannot create directory {}", path.parent_path().string()));
-    TFD_TRY(tensor::save_npy(path.string(), value));
+    TFD_TRY(tensor::save_npy(path.string(), file.tensors[i].second));
   }
   return {};
 }
@@ -267,6 +313,7 @@ Result<ExitCode> convert(const Asked& a, cli::Io& io) {
     if (a.step) out.metadata["step"] = std::to_string(*a.step);
   } else {
     const Source source = TFD_TRY(open_whole(path, io.log));
+    warn_of_unsupported(source, a, "left out", io);
     for (const std::string& name : TFD_TRY(names_in(source, a.variables)))
       out.tensors.emplace_back(name, TFD_TRY(source.reader.read(name)));
     out.metadata = metadata_of(source, a);

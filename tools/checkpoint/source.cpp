@@ -63,6 +63,7 @@ Result<std::vector<std::string>> names_in(const Source& source, const std::vecto
   for (const auto& [name, spec] : specs)
     if (asked.empty()) out.push_back(name);
   for (const std::string& name : asked) {
+    if (source.reader.unsupported().contains(name)) return fail(source.reader.read(name).error());
     if (!specs.contains(name)) {
       std::vector<std::string> names;
       for (const auto& [other, spec] : specs) names.push_back(other);

@@ -12,6 +12,7 @@
 #include "tfd/process/fd.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/step/program_data.hpp"
+#include "tfd/tensor/json.hpp"
 
 namespace tfd::data_tool {
 namespace {
@@ -83,8 +84,7 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
 Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
   const std::string text = request.file == "-" ? TFD_TRY(process::read_all(io.in_fd, Deadline::never()), "stdin")
                                                : TFD_TRY(load_file(request.file));
-  const auto json = ordered_json::parse(text, nullptr, false);
-  if (json.is_discarded()) return fail(Code::kInvalidArgument, "{} is not JSON", printable(request.file));
+  const ordered_json json = TFD_TRY(tensor::parse_json(text), printable(request.file));
   data::DatasetContext context;
   context.skipped = std::move(skipped);
   if (json.is_array()) return open_pipeline(request, json, std::move(context), io);

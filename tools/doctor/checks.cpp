@@ -11,8 +11,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "doctor/python.hpp"
+#include "tfd/base/counted.hpp"
 #include "tfd/base/cpus.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cli/tool.hpp"
+#include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/resolve/fetcher.hpp"
@@ -26,7 +30,16 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kFewDescriptors = 4096;
 
 std::string_view name_of(State state) {
-  return state == State::kOk ? "ok" : state == State::kMissing ? "missing" : "broken";
+  switch (state) {
+    case State::kOk:
+      return "ok";
+    case State::kMissing:
+      return "missing";
+    case State::kOptional:
+      return "optional";
+    default:
+      return "broken";
+  }
 }
 
 /// Where PATH has a program; empty: nowhere.
@@ -57,6 +70,40 @@ std::string why_no_library(const std::string& path) {
                  "ELF"
              ? ""
              : path + " is no shared library (ELF)";
+}
+
+/// "2 NVIDIA GPUs"; empty: none.
+std::string count_gpus(const function::Accelerators& found) {
+  std::vector<std::string> texts;
+  if (found.nvidia > 0) texts.push_back(counted(static_cast<std::uint64_t>(found.nvidia), "NVIDIA GPU"));
+  if (found.amd > 0) texts.push_back(counted(static_cast<std::uint64_t>(found.amd), "AMD GPU"));
+  if (found.tpu > 0) texts.push_back(counted(static_cast<std::uint64_t>(found.tpu), "TPU chip"));
+  return join_words(texts);
+}
+
+/// What makes trainings use this machine's GPUs or TPUs; empty: they do.
+std::string plugin_hint(const function::Accelerators& found, const Environment& env) {
+  const std::string asked = env.get("TFD_PJRT_PLUGIN");
+  if (!asked.empty() && asked != "cpu") return "";
+  for (const char* const name : {"cuda12", "cuda13", "tpu"}) {
+    Environment with = env;
+    with.set("TFD_PJRT_PLUGIN", name);
+    if ((found.tpu > 0) == (std::string_view(name) == "tpu") && function::find_plugin(with))
+      return fmt::format("to train on them: export TFD_PJRT_PLUGIN={}", name);
+  }
+  if (found.tpu > 0) return "to train on them: pip install libtpu; export TFD_PJRT_PLUGIN=tpu";
+  if (found.nvidia > 0)
+    return "to train on them: pip install 'jax-cuda12-plugin[with-cuda]'; export TFD_PJRT_PLUGIN=cuda12";
+  return "to train on them: export TFD_PJRT_PLUGIN with the path of a PJRT plug-in for them";
+}
+
+Check check_gpu(const Environment& env) {
+  const auto found = function::find_accelerators();
+  const std::string gpus = found ? count_gpus(*found) : "";
+  if (!gpus.empty()) return {.name = "GPU", .text = gpus, .hint = plugin_hint(*found, env)};
+  return {.name = "GPU",
+          .state = State::kOptional,
+          .text = found ? "none on the PCI bus: trainings run on CPUs" : "unknown: this machine has no /sys/bus/pci"};
 }
 
 void check_plugin(const Environment& env, std::vector<Check>& out) {
@@ -102,7 +149,7 @@ Check check_cache(const Environment& env) {
 Check check_curl() {
   const auto version = resolve::find_curl();
   if (version) return {.name = "libcurl", .text = *version};
-  Check out = of_error("libcurl", State::kMissing, version.error());
+  Check out = of_error("libcurl", State::kOptional, version.error());
   out.hint = "Kubernetes, Cloud TPU and GCE clusters are asked for through it";
   return out;
 }
@@ -112,7 +159,7 @@ Check check_key(const Environment& env) {
   if (!found) return of_error("key", State::kBroken, found.error());
   if (*found) return {.name = "key", .text = (*found)->path};
   return {.name = "key",
-          .state = State::kMissing,
+          .state = State::kOptional,
           .text = "no cluster key",
           .hint = "clusters of several hosts need one: tfd-serve --generate-key"};
 }
@@ -121,12 +168,15 @@ Check check_slurm(const Environment& env) {
   if (const std::string job = env.get("SLURM_JOB_ID"); !job.empty())
     return {.name = "Slurm", .text = "in job " + printable(job)};
   if (const std::string srun = find_program("srun", env); !srun.empty()) return {.name = "Slurm", .text = srun};
-  return {.name = "Slurm", .state = State::kMissing, .text = "no srun in PATH, and not in a job"};
+  return {.name = "Slurm",
+          .state = State::kOptional,
+          .text = "no srun in PATH, and not in a job",
+          .hint = "on clusters that have it, tfd finds the tasks of a job"};
 }
 
 Check check_program(const std::string& name, const std::string& what_for, const Environment& env) {
   if (const std::string path = find_program(name, env); !path.empty()) return {.name = name, .text = path};
-  return {.name = name, .state = State::kMissing, .text = fmt::format("no {} in PATH", name), .hint = what_for};
+  return {.name = name, .state = State::kOptional, .text = fmt::format("no {} in PATH", name), .hint = what_for};
 }
 
 Check check_descriptors() {
@@ -145,8 +195,11 @@ Check check_descriptors() {
 
 std::vector<Check> check_all(const Environment& env) {
   std::vector<Check> out;
+  check_python(env, out);
+  out.push_back(check_gpu(env));
   check_plugin(env, out);
   out.push_back(check_cache(env));
+  out.push_back(check_descriptors());
   out.push_back(check_key(env));
   out.push_back(check_curl());
   out.push_back(check_slurm(env));
@@ -154,17 +207,20 @@ std::vector<Check> check_all(const Environment& env) {
   out.push_back(check_program("ssh", "tfd-launch --hosts starts tasks through it", env));
   out.push_back(check_program("gnuplot", "tfd-plot draws by it", env));
   out.push_back(check_program("man", "tfd help shows pages by it, and as text without", env));
-  out.push_back(check_descriptors());
+  std::ranges::stable_partition(out, [](const Check& one) { return one.state != State::kOptional; });
   return out;
 }
 
-std::string format_table(const std::vector<Check>& checks) {
+std::string format_table(const std::vector<Check>& checks, std::size_t columns) {
   std::size_t widest = 0;
   for (const Check& check : checks) widest = std::max(widest, check.name.size());
   std::string out;
+  constexpr std::size_t kState = 8;
+  const std::size_t indent = kState + 2 + widest + 2;
+  const auto filled = [&](const std::string& text) { return cli::fill(text, indent, indent, "", columns); };
   for (const Check& check : checks) {
-    out += fmt::format("{:<7}  {:<{}}  {}\n", name_of(check.state), check.name, widest, check.text);
-    if (!check.hint.empty()) out += fmt::format("{:<7}  {:<{}}  {}\n", "", "", widest, check.hint);
+    out += fmt::format("{:<{}}  {:<{}}  {}", name_of(check.state), kState, check.name, widest, filled(check.text));
+    if (!check.hint.empty()) out += std::string(indent, ' ') + filled(check.hint);
   }
   return out;
 }

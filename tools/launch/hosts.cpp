@@ -245,6 +245,7 @@ class HostsSession {
   }
 
   void on_signal(int number) {
+    if (number == SIGHUP && std::exchange(had_sighup_, true)) return;  // a closed terminal may send it twice
     for (const Running& one : running_) write(one, fmt::format("signal {}\n", number));
     if (number == SIGUSR1 || number == SIGUSR2) return;
     own_signal_ = number;
@@ -279,6 +280,7 @@ class HostsSession {
   std::uint16_t port_ = 0;  // where they meet
   bool has_others_ = false;
   bool has_hung_up_ = false;
+  bool had_sighup_ = false;
   std::optional<Error> error_;
   int code_ = 0;
   int own_signal_ = 0;  // the last that asked for the end

@@ -139,8 +139,11 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   options.bring = [choice, at, holds, lookup, reserved = std::make_shared<std::vector<launch::Listener>>()] {
     return bring(choice, at, holds, lookup, *reserved);
   };
-  options.agreement = {
-      .bounds = choice.bounds, .max_failures = choice.max_failures, .join = choice.join, .settle = choice.settle};
+  options.agreement = {.bounds = choice.bounds,
+                       .max_failures = choice.max_failures,
+                       .join = choice.join,
+                       .settle = choice.settle,
+                       .grace = choice.grace};
   options.silence = choice.silence;
   options.make_endpoint = TFD_TRY(task::endpoints_under(key, io.env));
   options.log = io.log.for_room("rendezvous");

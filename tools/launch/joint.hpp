@@ -20,6 +20,7 @@ struct JointChoice {
   Duration settle = std::chrono::seconds(10);
   Duration silence = std::chrono::seconds(10);
   Duration join{};
+  Duration grace{};
   int tasks = 1;  // of this host
   rendezvous::Bounds bounds = {};
   int max_failures = 0;

@@ -194,6 +194,10 @@ class Session {
         group_->signal(SIGTSTP);
         stop_here();
         return group_->signal(SIGCONT);
+      case SIGHUP:
+        // The kernel and the shell may both send it where a terminal is closed, which asks once.
+        if (std::exchange(has_hung_up_, true)) return;
+        [[fallthrough]];
       default:
         gives_up_ = has_ended();  // only the reader of our output is waited for
         return options_.joint ? stop_all(number) : group_->stop(number);
@@ -236,7 +240,8 @@ class Session {
   launch::GroupEnd end_;
   int start_code_ = 0;
   bool gives_up_ = false;
-  int generation_ = 0;  // of a joint start
+  bool has_hung_up_ = false;  // SIGHUP came
+  int generation_ = 0;        // of a joint start
   bool has_started_ = false;
   bool is_alone_ = false;  // the others aren't waited for any more
   int stops_ = 0;          // signals that asked for the end, to whichever launcher got most

@@ -18,6 +18,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::minutes(1);
 constexpr std::size_t kMostOutput = std::size_t{1} << 28;
+constexpr std::size_t kLowRows = 14;              // charts of fewer have no label of the axis, and no empty lines
 constexpr int kSvgWidth = 800, kSvgHeight = 360;  // of each chart
 
 /// A string of gnuplot's in which nothing is special; texts come from files.
@@ -69,7 +70,10 @@ std::string script_of(const std::vector<Chart>& charts, const Drawing& drawing) 
                                                  drawing.rows, drawing.has_color ? "ansi" : "mono");
   const bool several = has_several_runs(charts);
   out += several ? "set key below\n" : "set key top right\n";  // long names would lie on the curves
-  out += "set xlabel 'step'\nset autoscale xfix\nset offsets graph 0.02, graph 0.02, 0, 0\n";
+  const bool is_low = !drawing.is_svg && drawing.rows < kLowRows;
+  out += is_low ? "set tmargin 1\n" : "set xlabel 'step'\n";
+  if (is_low && !several) out += "set bmargin 1\n";
+  out += "set autoscale xfix\nset offsets graph 0.02, graph 0.02, 0, 0\n";
   if (drawing.has_log_scale) out += "set logscale y\n";
   for (const Chart& chart : charts) {
     out += fmt::format("set title {}\nplot ", as_literal(chart.metric));

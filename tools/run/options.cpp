@@ -13,6 +13,7 @@
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
 #include "tfd/cluster/roles.hpp"
+#include "tfd/function/isa.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/member_file.hpp"
 #include "tfd/launch/members.hpp"
@@ -93,7 +94,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--topology",
        .placeholder = "XxYxZxC",
        .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
-               "name of a system that isn't here, such as v4:2x2x4",
+               "name of a system that isn't here, such as v4:2x2x4 or v6e-8",
        .target = &a.tpu.topology,
        .shown_default = "what the plug-in says of its devices"},
       {.names = "--num-replicas",
@@ -291,6 +292,8 @@ strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has
     return static_cast<int>(parse_integer(env.get(name), 1, INT_MAX).value_or(0));
   };
   strategy::XlaThreads out{.count = has_group ? number("TFD_PROCESSORS") : 0, .use = use_xla_threads};
+  out.isa = function::find_isa(env);
+  out.use_isa = use_isa;
   for (const char* const name : {"PJRT_NPROC", "NPROC"})
     if (out.count == 0) {
       out.count = number(name);
@@ -307,6 +310,7 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   if (env.has(kMemberFile)) {
     file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.least_workers > 0);
     with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
+    with.on_done = [file] { file->say_done(); };
   }
   if (!fault && !file) return {};
   with.on_step = [fault, file](std::int64_t step) {

@@ -10,6 +10,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/tensor/json.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::run {
 namespace {
@@ -91,7 +92,7 @@ class Lines final : public data::Iterator {
   }
 
   Result<void> add(const std::string& line, std::vector<std::vector<tensor::Tensor>>& columns) {
-    const nlohmann::json example = nlohmann::json::parse(line, nullptr, false);
+    const nlohmann::json example = nlohmann::json::parse(tensor::plain_json(line), nullptr, false);
     if (!example.is_object()) return fail(Code::kInvalidArgument, "not a JSON object: an example is {}", shown());
     std::vector<tensor::Tensor> row;
     for (const data::FieldSpec& field : fields_) {

@@ -18,20 +18,31 @@ constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // size limit of a fi
 /// True for a name of a topology, "v4:2x2x4"; "2x2x1x2" is a mesh.
 bool is_name(std::string_view topology) { return topology.find_first_not_of("0123456789x,") != std::string_view::npos; }
 
+/// Refers a name that libtpu doesn't know to those that it does.
+Error with_known_names(Error error) {
+  if (error.message.find("Invalid TPU external name") != std::string::npos)
+    error.message += "\nhint: systems are v2, v3, v4, v5e, v5p, v6e and tpu7x, as in v6e:2x4 or tpu7x:2x2x1";
+  return error;
+}
+
+/// Topology of a system that isn't here.
+Result<strategy::Topology> find_named_topology(const TpuOptions& options, const Environment& env) {
+  const std::string shown = "--topology " + printable(options.topology);
+  if (!options.plans) return fail(Code::kUsage, "{}: a named system can only be used with --explain", shown);
+  const auto name = function::parse_topology_name(options.topology);
+  if (!name) return fail(Code::kUsage, "{}: {}", shown, name.error().message);
+  auto devices = function::list_topology_devices(TFD_TRY(function::find_plugin(env)), *name);
+  if (!devices && devices.error().code == Code::kUnimplemented)
+    return fail(Code::kFailedPrecondition,
+                "{}: {}\nhint: TFD_PJRT_PLUGIN names a plug-in that compiles for it, such as libtpu.so", shown,
+                devices.error().message);
+  if (!devices) return fail(with_known_names(std::move(devices).error()).within(shown));
+  return strategy::topology_of(*devices);
+}
+
 /// `process`: set to this one's index among the system's.
 Result<strategy::Topology> find_topology(const TpuOptions& options, const Environment& env, int& process) {
-  if (is_name(options.topology)) {
-    if (!options.plans)
-      return fail(Code::kUsage, "--topology {}: a named system can only be used with --explain",
-                  printable(options.topology));
-    auto devices = function::list_topology_devices(TFD_TRY(function::find_plugin(env)), options.topology);
-    if (!devices && devices.error().code == Code::kUnimplemented)
-      return fail(Code::kFailedPrecondition,
-                  "--topology {}: {}\nhint: TFD_PJRT_PLUGIN names a plug-in that compiles for it, such as libtpu.so",
-                  options.topology, devices.error().message);
-    if (!devices) return fail(std::move(devices).error().within("--topology " + printable(options.topology)));
-    return strategy::topology_of(*devices);
-  }
+  if (is_name(options.topology)) return find_named_topology(options, env);
   if (!options.topology.empty()) {
     auto topology = [&]() -> Result<strategy::Topology> {
       return strategy::Topology::full(TFD_TRY(strategy::parse_mesh_shape(options.topology)));
@@ -39,9 +50,12 @@ Result<strategy::Topology> find_topology(const TpuOptions& options, const Enviro
     if (!topology) return fail(Code::kUsage, "--topology {}: {}", options.topology, topology.error().message);
     return topology;
   }
-  const auto system = TFD_TRY(function::list_system(TFD_TRY(function::find_plugin(env))));
-  process = system.process_index;
-  auto topology = strategy::topology_of(system.devices);
+  auto system = function::list_system(TFD_TRY(function::find_plugin(env)));
+  if (!system && options.plans)
+    system.error().message += "\nhint: --topology NAME, such as v6e:2x4, plans for a system that isn't here";
+  if (!system) return fail(std::move(system).error());
+  process = system->process_index;
+  auto topology = strategy::topology_of(system->devices);
   if (!topology && topology.error().code == Code::kNotFound)
     return fail(Code::kUsage, "--strategy tpu: {}: {}", topology.error().message,
                 options.hosts > 1 ? "those of several hosts need the slice's plug-in, such as TFD_PJRT_PLUGIN=tpu"
@@ -117,19 +131,21 @@ Result<void> check_hosts(const TpuOptions& options, int hosts) {
   return fail(Code::kFailedPrecondition, "the TPU system has {} hosts, the cluster {}", hosts, options.hosts);
 }
 
+/// Requires that each replica has the cores of one host. kUnimplemented.
+Result<void> check_replicas(const strategy::TpuPlan& plan, int devices_per_host) {
+  const std::size_t each = plan.logical_devices.front().size();
+  for (std::size_t i = 0; i < plan.positions.size(); ++i)
+    if (plan.positions[i] / devices_per_host != plan.positions[i - i % each] / devices_per_host)
+      return fail(Code::kUnimplemented, "replica {} has cores of several hosts: only those of one are supported",
+                  i / each);
+  return {};
+}
+
 /// Positions of the replicas that are on one of several hosts, among its devices.
 Result<std::vector<int>> positions_on(const strategy::TpuPlan& plan, int devices_per_host, int host) {
   std::vector<int> out;
-  const std::size_t each = plan.logical_devices.front().size();
-  for (std::size_t first = 0; first < plan.positions.size(); first += each) {
-    const int on = plan.positions[first] / devices_per_host;
-    for (std::size_t i = first; i < first + each; ++i) {
-      if (plan.positions[i] / devices_per_host != on)
-        return fail(Code::kUnimplemented, "replica {} has cores of several hosts: only those of one are supported",
-                    first / each);
-      if (on == host) out.push_back(plan.positions[i] % devices_per_host);
-    }
-  }
+  for (const int position : plan.positions)
+    if (position / devices_per_host == host) out.push_back(position % devices_per_host);
   if (out.empty()) return fail(Code::kUnimplemented, "the device assignment has no replica on host {}", host);
   return out;
 }
@@ -151,8 +167,10 @@ Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environme
   if (assignment) TFD_TRY(check_cores(*assignment));
   TpuDevices out{TFD_TRY(strategy::plan_tpu(devices, assignment)), {}};
   out.choice.positions = out.plan.positions;
+  const int each = static_cast<int>(devices.size()) / hosts;
+  TFD_TRY(check_replicas(out.plan, each));
   if (options.hosts > 1) {
-    out.choice.positions = TFD_TRY(positions_on(out.plan, static_cast<int>(devices.size()) / hosts, process));
+    out.choice.positions = TFD_TRY(positions_on(out.plan, each, process));
     out.choice.kind = "tpu";
   }
   if (is_named) out.choice.topology = options.topology;

@@ -124,18 +124,20 @@ void Session::on_signal(const process::SignalInfo& signal) {
   const bool to_command = command_ && !stopping_;
   if (to_command && !signal.from_terminal) command_->signal(signal.number);
   if (to_command || signal.number == SIGUSR1 || signal.number == SIGUSR2) return;
+  if (stopping_ && signal.number == SIGHUP) return;  // a closed terminal may send it twice
   if (stopping_) return supervisor_->kill();
   if (holds_back(signal.number) || drains(signal.number)) return;
-  // A server that drained after SIGTERM succeeded; other endings by a signal are passed on to our parent.
-  stop({.signal = announced_ && signal.number == SIGTERM ? 0 : signal.number});
+  // A server that drained after SIGTERM or SIGHUP succeeded; other endings by a signal are passed on to our parent.
+  const bool is_order = signal.number == SIGTERM || signal.number == SIGHUP;
+  stop({.signal = announced_ && is_order ? 0 : signal.number});
 }
 
-/// True if a signal doesn't end us yet: Ctrl-C reaches the whole pipeline, and the coordinator after us may still need
-/// its tasks for a last checkpoint.
+/// True if a signal doesn't end us yet: Ctrl-C and a closed terminal reach the whole pipeline, and the coordinator
+/// after us may still need its tasks for a last checkpoint.
 bool Session::holds_back(int signal) {
   const bool has_reader = options_.ends_with_reader && process::has_reader(STDOUT_FILENO);
-  if (!announced_ || held_back_ || !has_reader || signal == SIGHUP) return false;
-  held_back_ = true;
+  if (!announced_ || !has_reader || (held_back_ && signal != SIGHUP)) return false;
+  if (std::exchange(held_back_, true)) return true;  // the kernel and the shell may both send SIGHUP
   io_.log.info("SIG{} held back while the reader is running; send it again to end", ::sigabbrev_np(signal));
   return true;
 }
@@ -143,8 +145,8 @@ bool Session::holds_back(int signal) {
 /// True if a signal begins draining: ending a whole job step ends its servers, too, whose variables the others need for
 /// a last checkpoint.
 bool Session::drains(int signal) {
-  if (!announced_ || draining_ || options_.drain <= Duration{} || signal == SIGHUP) return false;
-  draining_ = true;
+  if (!announced_ || options_.drain <= Duration{} || (draining_ && signal != SIGHUP)) return false;
+  if (std::exchange(draining_, true)) return true;
   io_.log.info("SIG{}: serving until the goodbye", ::sigabbrev_np(signal));
   loop_.at(Clock::now() + options_.drain, [this] { stop({.code = 0}); });
   return true;

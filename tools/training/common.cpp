@@ -160,7 +160,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .help = "How long a parameter server may be silent before it counts as lost",
        .target = &common.rejoin},
       {.names = "--take-over",
-       .help = "Take the cluster from another run that is using it",
+       .help = "Take the cluster and train.checkpoint.dir from another run that is using them",
        .target = &common.take_over},
       {.names = "--insecure", .help = std::move(words.insecure), .target = &common.insecure},
       key_option(common.key_file),
@@ -176,7 +176,7 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .env = "TFD_TIMEOUT"},
       {.names = "--grace",
        .placeholder = "DUR",
-       .help = "Time to end after SIGTERM or SIGINT, checkpoint included",
+       .help = "Time to end after SIGTERM, SIGINT or SIGHUP, checkpoint included",
        .target = &common.grace},
   };
   std::move(rest.begin(), rest.end(), std::back_inserter(out));
@@ -298,7 +298,9 @@ Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli
                            std::shared_ptr<http::Board> board) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
-  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, io))](std::string_view line) {
+  train.take_directory = common.take_over;
+  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, train.interrupts, io))](
+                          std::string_view line) {
     if (board) board->add_event(line);
     return events->write(line);
   };
@@ -341,6 +343,8 @@ std::string next_command(const Common& common, const program::TrainDef& train) {
 
 namespace {
 
+constexpr std::string_view kNothingSaved = "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained";
+
 /// What to type next, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (!io.err.is_terminal() && !is_shown_by_launch(io)) return;
@@ -348,7 +352,7 @@ void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io&
     say(io, ending.tool, "--set train.steps=N, or train.epochs, trains further; --start-over begins anew");
   if (ending.next.empty()) return;
   if (summary.checkpoint.empty())
-    say(io, ending.tool, "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained");
+    say(io, ending.tool, std::string(kNothingSaved));
   else
     say(io, ending.tool, fmt::format("next: {} {}", ending.next, shell_word(summary.checkpoint)));
 }
@@ -388,7 +392,10 @@ int conclude(const train::TrainSummary& summary, const Ending& ending, cli::Io& 
   if (!interrupted) say_next(summary, ending, io);
   if (!interrupted) return 0;
   // Other tasks keep their variables; the chief's and a local worker's are in its checkpoint.
-  if (!ending.joins && summary.checkpoint.empty()) process::die_of_signal(ending.signal);
+  if (!ending.joins && summary.checkpoint.empty()) {
+    say(io, ending.tool, std::string(kNothingSaved));
+    process::die_of_signal(ending.signal);
+  }
   say(io, ending.tool,
       ending.joins && summary.checkpoint.empty()
           ? "the same command joins the training again"

@@ -2,15 +2,18 @@
 #include "events.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "format_option.hpp"
 
 namespace tfd::training {
 
-Result<std::shared_ptr<Events>> Events::open(const std::string& format, const std::string& file, cli::Io& io) {
-  std::shared_ptr<Events> out(new Events(io));
+Result<std::shared_ptr<Events>> Events::open(const std::string& format, const std::string& file,
+                                             std::shared_ptr<train::Interrupts> interrupts, cli::Io& io) {
+  std::shared_ptr<Events> out(new Events(std::move(interrupts), io));
   if (prints_text(format, io)) {
     const bool is_launched = io.env.has("TFD_TASK") &&
                              !io.out.is_terminal();  // by a tfd-launch, which names the tasks and shows stderr, too
@@ -35,7 +38,19 @@ Result<void> Events::write(std::string_view line) {
       file_.reset();
     }
   }
-  return io_.out.write(text_ ? text_->line_of(line) : std::string(line));
+  return write_out(text_ ? text_->line_of(line) : std::string(line));
+}
+
+Result<void> Events::write_out(std::string_view text) {
+  if (is_unread_) return {};
+  auto written = io_.out.write(text);
+  if (written) return written;
+  const bool is_reader_gone = written.error().code == Code::kUnavailable;
+  const bool is_stopping = interrupts_ && interrupts_->stopping();
+  if (!is_terminal_ && !is_reader_gone && !is_stopping) return written;
+  is_unread_ = true;
+  if (is_reader_gone && !is_stopping) ::kill(::getpid(), SIGPIPE);  // what write() raised is blocked in this thread
+  return {};
 }
 
 }  // namespace tfd::training

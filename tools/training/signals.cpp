@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <span>
 
 #include "tfd/base/units.hpp"
 
@@ -15,9 +17,10 @@ void end_process(std::string_view tool, const Error& why, cli::Io& io) {
   ::_exit(static_cast<int>(cli::exit_code_of(why)));
 }
 
-Result<std::unique_ptr<SignalThread>> SignalThread::start(std::string tool, Duration grace, cli::Io& io) {
-  constexpr int kSignals[] = {SIGUSR1, SIGTERM, SIGINT};
-  auto source = TFD_TRY(process::SignalSource::make(kSignals));
+Result<std::unique_ptr<SignalThread>> SignalThread::start(std::string tool, Duration grace, cli::Io& io, bool trains) {
+  constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGINT, SIGHUP, SIGPIPE};
+  const std::span<const int> all(kSignals);
+  auto source = TFD_TRY(process::SignalSource::make(trains ? all : all.first(kSignals.size() - 1)));
   return std::unique_ptr<SignalThread>(
       new SignalThread(std::move(tool), std::move(source), TFD_TRY(process::make_pipe()), grace, io));
 }
@@ -53,7 +56,9 @@ void SignalThread::take(int signal) {
   const auto now = Clock::now();
   if (!training_) process::die_of_signal(signal);
   if (stopped_by_ != 0) {
-    if (now - stopped_at_ >= std::chrono::seconds(1)) process::die_of_signal(signal);
+    // A terminal that is closed may send SIGHUP several times, and a reader that is gone SIGPIPE.
+    const bool is_asked_again = signal == SIGTERM || signal == SIGINT;
+    if (is_asked_again && now - stopped_at_ >= std::chrono::seconds(1)) process::die_of_signal(signal);
     return;  // the same Ctrl-C again, forwarded by another process
   }
   stopped_at_ = now;

@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signals of a training (design, "The tools"): SIGUSR1 saves a checkpoint and continues; SIGTERM and SIGINT save
-// one and stop within the grace; a second one, a second or more later, stops at once. Thread rule: a thread of its own.
+// The signals of a training: SIGUSR1 saves a checkpoint and continues; SIGTERM, SIGINT and SIGHUP save one and stop
+// within the grace; a second SIGTERM or SIGINT, a second or more later, stops at once. So does SIGPIPE stop it, where
+// the reader of the events is gone: Events sends it to this process. Thread rule: a thread of its own.
 #include <atomic>
 #include <memory>
 #include <string_view>
@@ -21,8 +22,9 @@ namespace tfd::training {
 
 class SignalThread {
  public:
-  /// `tool` begins what it says.
-  static Result<std::unique_ptr<SignalThread>> start(std::string tool, Duration grace, cli::Io& io);
+  /// `tool` begins what it says. `trains`: there will be something to save, so SIGPIPE doesn't end the process at once.
+  static Result<std::unique_ptr<SignalThread>> start(std::string tool, Duration grace, cli::Io& io,
+                                                     bool trains = false);
   ~SignalThread() { ending_.write.reset(); }
 
   const std::shared_ptr<train::Interrupts>& interrupts() const { return interrupts_; }

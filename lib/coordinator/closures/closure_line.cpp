@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::coordinator {
 namespace {
@@ -174,6 +175,7 @@ Result<json> parse_object(std::string_view text) {
     return fail(Code::kInvalidArgument, "a line must be an object such as {{\"op\": \"join\"}}, not {}",
                 value.type_name());
   } catch (const json::parse_error& error) {
+    if (const std::string plain = tensor::plain_json(text); plain != text) return parse_object(plain);
     return fail(Code::kInvalidArgument, "not JSON, at byte {}", error.byte);
   } catch (const json::out_of_range&) {  // as 1e400
     return fail(Code::kInvalidArgument, "has a number that is too large for any dtype");

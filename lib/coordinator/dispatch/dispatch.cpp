@@ -97,6 +97,9 @@ void Coordinator::on_reply(const Assignment& one, Result<task::ClosureOutcome> o
     if (of_server && (is_server(error.task) || of_timeout) && server_failed(one, error)) return;
     if (error.code == Code::kPermissionDenied && !one.closure->command)
       return may_be_fenced(one, std::move(error), Deadline::after(options_.rejoin));
+    // A training that fails names its worker: its loss is not finite, or its device has failed.
+    if (outcome.error().code == Code::kInternal && outcome.error().task.empty())
+      outcome.error().task = name_of(one.worker);
   } else if (outcome->dropped) {
     return on_dropped(one);
   } else if (!outcome->staged_on.empty()) {

@@ -36,7 +36,7 @@ class CoordinatorDriver final : public train::StepDriver {
         on_lost_(on_lost),
         steps_(train_, notifier_) {}
 
-  train::TrainRole role() const override { return {}; }
+  train::TrainRole role() const override { return {.asks_servers = true}; }
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;
@@ -124,6 +124,8 @@ Result<train::StartResult> CoordinatorDriver::begin(const train::TrainStart& fro
   else if (program_.find_function(train_.function)->has_updates())
     TFD_TRY(coordinator_->record_run(from.step));
   begun.step = steps_.counted();
+  begun.replicas = replicas;
+  begun.of_each_worker = true;
   has_begun_ = true;
   return begun;
 }
@@ -203,7 +205,9 @@ void CoordinatorDriver::wake() {
   if (coordinator != nullptr) coordinator->stop_evaluating();
 }
 
+// A state that is not finite is not to be continued from: the next coordinator begins with the newest checkpoint.
 std::optional<train::ServerLoss> CoordinatorDriver::begins_again(Error& error) {
+  if (error.code == Code::kInternal && has_begun_) forget();
   const bool is_lost = classify(error) == Failure::kServer && !options_.interrupts->stopping();
   if (is_lost && on_lost_) loss_ = on_lost_(error);
   return loss_;

@@ -14,14 +14,16 @@
 
 namespace tfd::data {
 
+struct CsvLayout;
+
 /// Rows as they lie in the file; who parses them moves on in it.
 struct Piece {
   OpenFilePtr file = {};
   std::unique_ptr<char[]> bytes = {};
-  std::size_t at = 0, end = 0;  // what is left of the bytes
-  std::int64_t rows = 0;        // at most
-  std::int64_t number = 0;      // in the file, of the row before `at`; the first is 1
-  std::int64_t columns = 0;     // csv: of every line
+  std::size_t at = 0, end = 0;                // what is left of the bytes
+  std::int64_t rows = 0;                      // at most
+  std::int64_t number = 0;                    // in the file, of the row before `at`; the first is 1
+  std::shared_ptr<const CsvLayout> csv = {};  // of a csv file; shared by its pieces
 
   std::string_view rest() const { return {bytes.get() + at, end - at}; }
 };

@@ -19,6 +19,13 @@ T load(const char* from) {
   return value;
 }
 
+/// Whether the bytes begin as zlib's do. Source: RFC 1950.
+bool is_zlib(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned>(static_cast<unsigned char>(bytes[i])); };
+  constexpr unsigned kDeflate = 8, kMostWindow = 7;
+  return (byte(0) & 0xf) == kDeflate && byte(0) >> 4 <= kMostWindow && (byte(0) << 8 | byte(1)) % 31 == 0;
+}
+
 }  // namespace
 
 RecordReader::RecordReader(ByteReader bytes, std::size_t piece_bytes)
@@ -28,6 +35,11 @@ Result<std::optional<std::size_t>> RecordReader::load_size(std::string_view byte
   if (bytes.size() < kRecordHeader) return std::optional<std::size_t>();
   const std::string& path = file()->path();
   if (load<std::uint32_t>(bytes.data() + 8) != masked_crc32c(bytes.substr(0, 8))) {
+    if (records_ == 0 && is_zlib(bytes))
+      return fail(
+          Code::kInvalidArgument,
+          "{} is compressed by zlib, but only gzip can be read: write it with compression type GZIP, or as it is",
+          path);
     if (records_ == 0)
       return fail(Code::kDataLoss, "{}: record 1: the checksum of its length is wrong: not a TFRecord file, or corrupt",
                   path);

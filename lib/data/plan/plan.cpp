@@ -49,6 +49,25 @@ bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_suc
   });
 }
 
+namespace {
+
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t)>& seed_of, std::size_t& number) {
+  for (Stage& stage : plan.stages) {
+    if (auto* const shuffle = std::get_if<Shuffle>(&stage)) {
+      const std::size_t own = number++;
+      if (!shuffle->seed) shuffle->seed = seed_of(own);
+    }
+    for (Plan& inner : inner_plans(stage)) seed_shuffles(inner, seed_of, number);
+  }
+}
+
+}  // namespace
+
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t number)>& seed_of) {
+  std::size_t number = 0;
+  seed_shuffles(plan, seed_of, number);
+}
+
 StageTraits traits_of(const Stage& stage) {
   return std::visit(
       []<class Value>(const Value& value) {
@@ -83,6 +102,21 @@ Plan shard(Plan plan, const Shard& shard) {
   while (at != plan.stages.begin() && stays(at[-1])) --at;
   plan.stages.insert(at, shard);
   return plan;
+}
+
+std::string why_empty(const Plan& plan, const std::function<Result<std::int64_t>(const Plan&)>& count) {
+  for (auto stage = plan.stages.begin(); stage != plan.stages.end(); ++stage) {
+    const auto* const batch = std::get_if<Batch>(&*stage);
+    const auto* const padded = std::get_if<PaddedBatch>(&*stage);
+    if (!(batch != nullptr && batch->drop_remainder) && !(padded != nullptr && padded->drop_remainder)) continue;
+    const std::int64_t size = batch != nullptr ? batch->size : padded->size;
+    const auto rows = count(Plan{{plan.stages.begin(), stage}});
+    if (!rows || *rows <= 0) return "";
+    if (*rows < size)
+      return fmt::format("{} no batch of {} with drop_remainder",
+                         *rows == 1 ? "1 row makes" : fmt::format("{} rows make", *rows), size);
+  }
+  return "";
 }
 
 }  // namespace tfd::data

@@ -63,8 +63,11 @@ Result<bool> is_plain(const std::string& path) {
   return !reader.is_inflated() || (::pread(reader.file()->fd(), &first, 1, kHeader) == 1 && first == '{');
 }
 
-Result<std::map<std::string, TensorSpec>> load_safetensors_header(const std::string& path) {
-  if (TFD_TRY(is_plain(path))) return TFD_TRY(tensor::SafetensorsReader::open(path)).specs();
+Result<tensor::SafetensorsSpecs> load_safetensors_header(const std::string& path) {
+  if (TFD_TRY(is_plain(path))) {
+    const auto reader = TFD_TRY(tensor::SafetensorsReader::open(path));
+    return tensor::SafetensorsSpecs{reader.specs(), reader.unsupported()};
+  }
   FileBytes bytes = TFD_TRY(FileBytes::open(path));
   return tensor::read_safetensors_specs(bytes.stream());
 }
@@ -87,9 +90,10 @@ Result<Tensor> load_array(const StoredArray& array) {
 Result<TensorSpec> load_array_spec(const StoredArray& array) {
   if (array.format == StoredFormat::kNpz) return load_npz_spec(array.path, array.key);
   if (array.format == StoredFormat::kSafetensors) {
-    const auto specs = TFD_TRY(load_safetensors_header(array.path));
-    const auto found = specs.find(array.key);
-    if (found != specs.end()) return found->second;
+    const auto header = TFD_TRY(load_safetensors_header(array.path));
+    const auto found = header.specs.find(array.key);
+    if (found != header.specs.end()) return found->second;
+    if (header.unsupported.contains(array.key)) return fail(load_array(array).error());
     return fail(Code::kNotFound, "{}: no tensor '{}'", array.path, printable(array.key));
   }
   FileBytes bytes = TFD_TRY(FileBytes::open(array.path));
@@ -100,7 +104,7 @@ Result<TensorSpec> load_array_spec(const StoredArray& array) {
 Result<std::vector<std::string>> load_array_names(StoredFormat format, const std::string& path) {
   if (format == StoredFormat::kNpz) return load_npz_names(path);
   std::vector<std::string> names;
-  for (const auto& [name, spec] : TFD_TRY(load_safetensors_header(path))) names.push_back(name);
+  for (const auto& [name, spec] : TFD_TRY(load_safetensors_header(path)).specs) names.push_back(name);
   return names;
 }
 

@@ -13,6 +13,7 @@
 #include "sources.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::data {
 namespace {
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 Result<json> parse_object(std::string_view line) {
   try {
-    json parsed = json::parse(line);
+    json parsed = json::parse(tensor::plain_json(line));
     if (!parsed.is_object()) return fail(Code::kInvalidArgument, "not a JSON object");
     return parsed;
   } catch (const json::parse_error& error) {
@@ -48,9 +49,14 @@ Result<void> write_text(const std::string& text, std::size_t index, const FieldS
 Result<void> write_value(const json& value, std::size_t index, const FieldSpec& field, BlockBuilder& out) {
   if (value.is_string() && (field.dtype == tensor::DType::kU8 || !field.shape.empty()))
     return write_text(value.get_ref<const std::string&>(), index, field, out);
-  if (value.is_object() || value.is_null())
-    return fail(Code::kInvalidArgument, "must be {}", field.shape.empty() ? "a number" : "a list");
-  if (field.is_text) return fail(Code::kInvalidArgument, "must be a text");
+  if (field.is_text || value.is_object() || value.is_null())
+    return fail(Code::kInvalidArgument, "must be {}, not {}",
+                field.is_text         ? "a string"
+                : field.shape.empty() ? "a number"
+                                      : "a list",
+                value.is_object()  ? "an object"
+                : value.is_array() ? "a list"
+                                   : printable(value.dump()));
   tensor::TensorSpec spec{field.dtype, field.shape};
   if (varies(field)) {
     if (!value.is_array()) return fail(Code::kInvalidArgument, "must be a list");

@@ -4,12 +4,11 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "tfd/tensor/native.hpp"
+#include "tfd/tensor/number.hpp"
 
 namespace tfd::data {
 namespace {
@@ -22,27 +21,15 @@ constexpr std::size_t kLongestPlainLine = std::size_t{1} << 20;
 template <class T>
 bool write_number(const element& value, T& out) {
   using simdjson::dom::element_type;
+  using tensor::convert_number;
+  using tensor::NumberFit;
   switch (value.type()) {
-    case element_type::INT64: {
-      const std::int64_t number = value.get_int64().value_unsafe();
-      if constexpr (std::is_integral_v<T>)
-        if (!std::in_range<T>(number)) return false;
-      out = static_cast<T>(number);
-      return true;
-    }
-    case element_type::UINT64: {
-      const std::uint64_t number = value.get_uint64().value_unsafe();
-      if constexpr (std::is_integral_v<T>)
-        if (!std::in_range<T>(number)) return false;
-      out = static_cast<T>(number);
-      return true;
-    }
+    case element_type::INT64:
+      return convert_number(value.get_int64().value_unsafe(), out) == NumberFit::kOk;
+    case element_type::UINT64:
+      return convert_number(value.get_uint64().value_unsafe(), out) == NumberFit::kOk;
     case element_type::DOUBLE:
-      if constexpr (std::is_floating_point_v<T>) {
-        out = static_cast<T>(value.get_double().value_unsafe());
-        return std::isfinite(out);
-      }
-      return false;
+      return convert_number(value.get_double().value_unsafe(), out) == NumberFit::kOk;
     default:
       return false;
   }

@@ -14,6 +14,7 @@
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/partition.hpp"
@@ -30,6 +31,7 @@ class PjrtEngine final : public Engine {
         options_(std::move(options)),
         logical_devices_(asked.logical_devices),
         spmd_(asked.spmd),
+        max_isa_(info_.platform == "cpu" ? asked.max_isa : ""),
         log_(asked.log),
         on_compile_(asked.on_compile),
         cache_(std::move(cache)),
@@ -169,6 +171,7 @@ class PjrtEngine final : public Engine {
   std::string options_;
   int logical_devices_;
   bool spmd_;
+  std::string max_isa_;
   Log log_;
   std::function<std::shared_ptr<void>(const std::string&)> on_compile_;
   std::optional<CompileCache> cache_;
@@ -191,7 +194,7 @@ Result<std::shared_ptr<DeviceProgram>> PjrtEngine::compile_program(const hlo::Mo
   TFD_TRY(check_platform(module));
   const std::string system = options.system.empty() ? "" : describe_system(client_->process_index(), client_->system());
   auto executable = TFD_TRY(find_or_compile(TFD_TRY(hlo::for_platform(module, info_.platform)),
-                                            encode_compile_options(ids), ids.front().size() == 1, system));
+                                            encode_compile_options(ids, max_isa_), ids.front().size() == 1, system));
   return make_program(std::move(executable), options.assignment, ids.size() * ids.front().size());
 }
 
@@ -239,11 +242,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   const Api api = TFD_TRY(Api::load(options.plugin));
   auto client = TFD_TRY(Client::make(api, options, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
-    return fail(Code::kFailedPrecondition, "the PJRT plug-in {} is for {}, not for {}: set TFD_PJRT_PLUGIN to {}path",
-                options.plugin, client->platform(), options.device_kind,
-                options.device_kind == "gpu"   ? "cuda12, cuda13 or a "
-                : options.device_kind == "tpu" ? "tpu or a "
-                                               : "another ");
+    return fail(wrong_kind(options.plugin, client->platform(), options.device_kind));
   bool shows_values = false;
   if (client->platform() == "cpu") {
     auto handlers = lapack_handlers();
@@ -251,8 +250,10 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
     shows_values = TFD_TRY(ffi::register_handlers(api, handlers));
   }
   PluginInfo info = describe_plugin(api, options.plugin, client->platform());
-  std::string compile_options =
-      positions.size() > 1 ? encode_portable_options() : encode_compile_options({{client->device_infos().front().id}});
+  const std::string max_isa = info.platform == "cpu" ? options.max_isa : "";
+  std::string compile_options = positions.size() > 1
+                                    ? encode_portable_options(max_isa)
+                                    : encode_compile_options({{client->device_infos().front().id}}, max_isa);
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options,

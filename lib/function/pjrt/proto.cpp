@@ -72,9 +72,22 @@ bool is_row_major(const HloShape& shape) {
   return true;
 }
 
+/// What both kinds of options have: how to partition, and for which instructions.
+void append_common(std::string& build, std::string& options, const std::string& max_isa) {
+  append_number(build, 6, 1);   // use_spmd_partitioning
+  append_number(build, 19, 1);  // use_shardy_partitioner
+  append_bytes(options, 3, build);
+  if (max_isa.empty()) return;
+  std::string value, entry;
+  append_bytes(value, 1, max_isa);  // string_field
+  append_bytes(entry, 1, "xla_cpu_max_isa");
+  append_bytes(entry, 2, value);
+  append_bytes(options, 7, entry);  // env_option_overrides
+}
+
 }  // namespace
 
-std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids) {
+std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids, const std::string& max_isa) {
   const std::size_t replicas = device_ids.size(), partitions = device_ids.front().size();
   std::string assignment, build, options;
   append_number(assignment, 1, replicas);    // replica_count
@@ -85,21 +98,18 @@ std::string encode_compile_options(const std::vector<std::vector<int>>& device_i
     append_bytes(computation_device, 1, ids);  // replica_device_ids
     append_bytes(assignment, 3, computation_device);
   }
-  append_number(build, 4, replicas);               // num_replicas
-  append_number(build, 5, partitions);             // num_partitions
-  if (partitions > 1) append_number(build, 6, 1);  // use_spmd_partitioning
+  append_number(build, 4, replicas);    // num_replicas
+  append_number(build, 5, partitions);  // num_partitions
   append_bytes(build, 9, assignment);
-  append_number(build, 19, 1);  // use_shardy_partitioner
-  append_bytes(options, 3, build);
+  append_common(build, options, max_isa);
   return options;
 }
 
-std::string encode_portable_options() {
+std::string encode_portable_options(const std::string& max_isa) {
   std::string build, options;
-  append_number(build, 4, 1);   // num_replicas
-  append_number(build, 5, 1);   // num_partitions
-  append_number(build, 19, 1);  // use_shardy_partitioner
-  append_bytes(options, 3, build);
+  append_number(build, 4, 1);  // num_replicas
+  append_number(build, 5, 1);  // num_partitions
+  append_common(build, options, max_isa);
   append_number(options, 4, 1);  // compile_portable_executable
   return options;
 }

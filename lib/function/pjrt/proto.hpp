@@ -14,11 +14,12 @@
 
 namespace tfd::function {
 
-/// CompileOptionsProto for the devices with these ids, by replica and partition. Shardy is always on: it takes modules
-/// with and without sdy shardings, and those with mhlo.sharding.
-std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids);
+/// CompileOptionsProto for the devices with these ids, by replica and partition. Shardy and SPMD partitioning are
+/// always on, as in JAX: they take modules with and without sdy shardings, those with mhlo.sharding, and those of one
+/// partition with collectives of several shapes. `max_isa`: the newest instruction set of CPUs; empty: any.
+std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids, const std::string& max_isa = {});
 /// Options for one device, which every call chooses.
-std::string encode_portable_options();
+std::string encode_portable_options(const std::string& max_isa = {});
 
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;

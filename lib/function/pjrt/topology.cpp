@@ -6,8 +6,10 @@
 #include <tuple>
 
 #include "client.hpp"
+#include "client_options.hpp"
 #include "compiled.hpp"
 #include "proto.hpp"
+#include "system_name.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::function {
@@ -20,7 +22,8 @@ Error not_here(const std::string& what) {
 /// A system's description, made by the plug-in.
 class SystemTopology {
  public:
-  static Result<std::shared_ptr<const SystemTopology>> make(const std::string& plugin, const std::string& name) {
+  static Result<std::shared_ptr<const SystemTopology>> make(const std::string& plugin, const std::string& text) {
+    const auto [name, options] = TFD_TRY(parse_system_name(text));
     const Api api = TFD_TRY(Api::load(plugin));
     for (const std::size_t needed :
          {offsetof(PJRT_Api, PJRT_TopologyDescription_Create), offsetof(PJRT_Api, PJRT_TopologyDescription_Destroy),
@@ -32,6 +35,9 @@ class SystemTopology {
     TFD_PJRT_ARGS(PJRT_TopologyDescription_Create_Args, create);
     create.topology_name = name.data();
     create.topology_name_size = name.size();
+    const auto values = named_values(options);
+    create.create_options = values.data();
+    create.num_options = values.size();
     TFD_TRY(api.check(api->PJRT_TopologyDescription_Create(&create), ""));
     std::shared_ptr<SystemTopology> out(new SystemTopology(api, create.topology));
     TFD_PJRT_ARGS(PJRT_TopologyDescription_PlatformName_Args, platform);

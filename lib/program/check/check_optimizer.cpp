@@ -40,7 +40,7 @@ Result<void> check_clipped_replicas(const Node& settings, const Program& program
   const std::pair<const char*, bool> excluded[] = {
       {"gradient_accumulation_steps", rules.steps_per_update() > 1},
       {"loss_scale", rules.loss_scale().has_value()},
-      {"on_nonfinite", rules.on_nonfinite() != variable::OnNonfinite::kApply}};
+      {"on_nonfinite", variable::looks_at_gradients(rules.on_nonfinite())}};
   for (const auto& [key, is_set] : excluded)
     if (const auto stated = settings.find(key); stated && is_set)
       return stated->fail(

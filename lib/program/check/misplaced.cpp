@@ -85,7 +85,9 @@ Result<void> expect_keys(const Node& node, std::span<const std::string_view> kno
   const std::vector<std::string> names(known.begin(), known.end());
   for (const auto& [key, child] : node.members()) {
     if (std::ranges::find(known, key) != known.end()) continue;
-    if (find_nearest(key, names)) break;
+    if (find_nearest(key, names) || find_synonym(key, known)) break;
+    if (const auto meant = find_synonym(key, kTrainKeys))
+      return child.fail("unknown key, did you mean 'train.{}'?", *meant);
     return child.fail("unknown key{}", elsewhere_text(root, key, child.path()));
   }
   return node.expect_object(known);

@@ -442,8 +442,7 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
   for (std::size_t i = 0; i < all.size(); ++i) all[i].change = computed.changes[i];
   if (replicas > 1) sum_over_replicas(builder, all, replicas);
   std::optional<Value> finite;
-  if (program.rules && program.rules->on_nonfinite() != variable::OnNonfinite::kApply)
-    finite = find_finite(builder, all);
+  if (program.rules && variable::looks_at_gradients(program.rules->on_nonfinite())) finite = find_finite(builder, all);
   write_changes(builder, program, layout, all, waits);
   auto returned = state_of(all);
   if (finite) {

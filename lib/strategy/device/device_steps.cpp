@@ -36,6 +36,13 @@ Result<void> updated_on_all(const std::vector<Result<void>>& devices, std::int64
   return fail(std::move(error));
 }
 
+/// True if the modules of two layouts of the same packs are the same: members of a group that leave change the number
+/// of replicas, and a last one's step is another.
+bool have_same_modules(const LayoutOptions& a, const LayoutOptions& b) {
+  return a.fuses == b.fuses && a.shows_changes == b.shows_changes && a.keeps_more_copies == b.keeps_more_copies &&
+         (a.replicas == b.replicas || !a.fuses);
+}
+
 }  // namespace
 
 Result<void> DeviceSteps::load(std::vector<VariableState> states) {
@@ -54,17 +61,20 @@ Result<void> DeviceSteps::load(std::vector<VariableState> states) {
   if (const auto why_not = why_not_fused(program_, replicas); fuses && why_not)
     return fail(Code::kFailedPrecondition, "{}: its steps can't be fused: {}", program_.path, *why_not);
   changed_bytes_ = bytes_of_changes();
-  layout_options_ = {.platform = platform,
-                     .replicas = replicas,
-                     .logical_devices = options_.logical_devices,
-                     .keeps_more_copies = options_.tensorflow_workers > 0,
-                     .fuses = fuses,
-                     .shows_changes = exchange_->begins_early(changed_bytes_) && engine_->shows_values() &&
-                                      options_.tensorflow_workers == 0 && !program_.clips_replicas &&
-                                      function_.modules.front().is_text};
+  const LayoutOptions options_before =
+      std::exchange(layout_options_, {.platform = platform,
+                                      .replicas = replicas,
+                                      .logical_devices = options_.logical_devices,
+                                      .keeps_more_copies = options_.tensorflow_workers > 0,
+                                      .fuses = fuses,
+                                      .shows_changes = exchange_->begins_early(changed_bytes_) &&
+                                                       engine_->shows_values() && options_.tensorflow_workers == 0 &&
+                                                       !program_.clips_replicas && function_.modules.front().is_text});
   const auto before = std::exchange(layout_, TFD_TRY(lay_out(program_, states, layout_options_)));
   const auto same = [](const Pack& a, const Pack& b) { return a.variables == b.variables; };
-  if (state_.empty() || !std::ranges::equal(before.packs, layout_.packs, same)) forget_programs();
+  if (state_.empty() || !have_same_modules(options_before, layout_options_) ||
+      !std::ranges::equal(before.packs, layout_.packs, same))
+    forget_programs();
   TFD_TRY(add_programs());
   pieces_ = pieces();
   state_.clear();  // so that old and new state don't coexist
@@ -253,7 +263,7 @@ Result<void> DeviceSteps::update(std::size_t device, const DeviceBuffers& change
 }
 
 bool DeviceSteps::looks_at_gradients() const {
-  return program_.rules && program_.rules->on_nonfinite() != variable::OnNonfinite::kApply;
+  return program_.rules && variable::looks_at_gradients(program_.rules->on_nonfinite());
 }
 
 std::string DeviceSteps::find_nonfinite(const std::vector<Tensor>& changes) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tfd/function/isa.hpp"
 #include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/train/data_start.hpp"
@@ -30,6 +31,7 @@ Result<void> DeviceTrainer::check_memory(const TrainerPlace& place, const train:
 Result<void> DeviceTrainer::make_runner(const TrainerPlace& place) {
   step::ReplicaOptions with{.replicas = place.replicas.count, .input = {}};
   if (!place.replicas.is_whole()) with.shared_replicas = place.replicas;
+  first_replica_ = place.replicas.first;
   with.has_own_data = place.tensorflow_workers > 0;
   with.data_root = options_.data_root;
   with.make_engine = [this]() -> Result<std::shared_ptr<function::Engine>> { return engine_; };
@@ -50,6 +52,21 @@ void DeviceTrainer::use_threads(int count) {
   if (options_.threads.use) options_.threads.use(threads());
 }
 
+void DeviceTrainer::use_isa(const std::string& isa) {
+  isa_ = isa;
+  if (options_.threads.use_isa) options_.threads.use_isa(isa);
+}
+
+/// Says if the steps before were made by other instructions.
+void DeviceTrainer::compare_isa(const variable::Checkpoint& from) const {
+  const bool is_known = !isa_.empty() && !from.isa.empty() && engine_->plugin().platform == "cpu";
+  if (!is_known || isa_ == from.isa || !options_.train.say) return;
+  const bool is_older = function::common_isa(isa_, from.isa) == from.isa;
+  options_.train.say(fmt::format(
+      "{}: XLA compiled for {} there, and compiles for {} now: the last bits may differ{}", from.path, from.isa, isa_,
+      is_older ? fmt::format("; XLA_FLAGS=--xla_cpu_max_isa={} makes them alike", from.isa) : ""));
+}
+
 /// Says if the steps before were made with another number of threads.
 void DeviceTrainer::compare_threads(const variable::Checkpoint& from) const {
   const int own = threads();
@@ -64,7 +81,10 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
   replicas_ = place.replicas.all;
   if (engine_ == nullptr) engine_ = TFD_TRY(options_.make_engine());
   TFD_TRY(check_memory(place, from));
-  if (from.state != nullptr) compare_threads(*from.state);
+  if (from.state != nullptr) {
+    compare_threads(*from.state);
+    compare_isa(*from.state);
+  }
   TFD_TRY(make_runner(place));
   TFD_TRY(make_steps(place));
   TFD_TRY(steps_->load(from.state != nullptr
@@ -174,13 +194,15 @@ Result<DeviceTrainer::Made> DeviceTrainer::made(const DeviceSteps::Inputs& input
   Made made{.number = step_, .done = TFD_TRY(std::move(done), train_.function)};
   const std::string& nonfinite = made.done.nonfinite;
   if (!nonfinite.empty() && program_.rules->on_nonfinite() == variable::OnNonfinite::kStop)
-    return fail(Code::kInvalidArgument, "{}: the gradient of '{}' is not finite in step {}", train_.function, nonfinite,
-                step_);
+    return fail(step::nonfinite_gradient(train_.function, nonfinite, step_ + 1));
   if (!compiling_.has_begun()) compile_ahead();
   TFD_TRY(compiling_.check());
   ++iterations_;
   ++step_;
-  for (const auto& one : inputs.step.replicas) made.examples.push_back(one.examples);
+  for (const auto& one : inputs.step.replicas) {
+    made.examples.push_back(one.examples);
+    made.replicas.push_back(first_replica_ + one.replica);
+  }
   return made;
 }
 
@@ -197,8 +219,11 @@ Result<std::vector<step::Metric>> DeviceTrainer::metrics_of(Made& made) const {
     return std::vector<step::Metric>{{"skipped_steps", program::Reduce::kSum, program::Part::kWhole, 1}};
   step::MetricAccumulator sum;
   sum.add(made.done.reduced);
-  for (std::size_t i = 0; i < made.done.metrics.size(); ++i)
-    sum.add(TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i])));
+  for (std::size_t i = 0; i < made.done.metrics.size(); ++i) {
+    const auto own = TFD_TRY(runner_->metrics_of(train_.function, made.done.metrics[i], made.examples[i]));
+    TFD_TRY(losses_.check(own, made.number + 1, made.replicas[i]));
+    sum.add(own);
+  }
   return sum.parts();
 }
 
@@ -222,7 +247,10 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   checkpoint.step = step_;
   checkpoint.data_position = step::format_data_position(data_position());
   checkpoint.replicas = replicas_;
-  if (engine_->plugin().platform == "cpu") checkpoint.threads = threads();
+  if (engine_->plugin().platform == "cpu") {
+    checkpoint.threads = threads();
+    checkpoint.isa = isa_;
+  }
   return checkpoint;
 }
 

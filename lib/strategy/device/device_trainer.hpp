@@ -11,6 +11,7 @@
 
 #include "device_steps.hpp"
 #include "host_steps.hpp"
+#include "tfd/step/nonfinite.hpp"
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/step/replica_step.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -43,6 +44,10 @@ class DeviceTrainer {
   bool has_engine() const { return engine_ != nullptr; }
   /// Has XLA so many threads, and one for each device, in the engine that isn't made yet.
   void use_threads(int count);
+  /// Compiles for this instruction set of CPUs at most, in the engine that isn't made yet.
+  void use_isa(const std::string& isa);
+  /// The instruction set that XLA compiles for; empty: not known.
+  const std::string& isa() const { return isa_; }
   /// XLA's threads in this process; 0: not known.
   int threads() const { return threads_ == 0 ? 0 : std::max(threads_, options_.replicas * options_.logical_devices); }
   /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
@@ -79,8 +84,9 @@ class DeviceTrainer {
     std::int64_t number = 0;
     DeviceSteps::Done done;
     std::vector<double> examples = {};  // examples of each replica that had data
+    std::vector<int> replicas = {};     // their numbers among those of the training
   };
-  /// Makes the next step. Errors of DeviceSteps::step(); kInvalidArgument: a gradient isn't finite.
+  /// Makes the next step. Errors of DeviceSteps::step(); kInternal: a gradient is not finite.
   Result<Made> make_step(const DeviceSteps::Inputs& inputs);
   /// The same in two halves: what compute() returns may be dropped, if the step isn't made.
   Result<DeviceSteps::Computed> compute(const DeviceSteps::Inputs& inputs) { return steps_->compute(inputs, step_); }
@@ -92,6 +98,7 @@ class DeviceTrainer {
   Result<std::optional<Made>> launch(const DeviceSteps::Inputs& inputs);
   /// Lets go of the devices, which must be done; nothing may follow.
   void close();
+  /// kInternal: a loss is not finite, and that ends the training.
   Result<std::vector<step::Metric>> metrics_of(Made& made) const;
 
   /// Evaluates one part of train.evaluate, with this state, or the current variables. kCancelled if `stop` says so
@@ -115,6 +122,7 @@ class DeviceTrainer {
   Result<void> make_steps(const TrainerPlace& place);
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
   void compare_threads(const variable::Checkpoint& from) const;
+  void compare_isa(const variable::Checkpoint& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
   Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);
   /// Compiles the rest in the background after the first step.
@@ -125,8 +133,11 @@ class DeviceTrainer {
   const DeviceTrainingOptions& options_;
   std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
       std::make_shared<const function::CommandStop>();
-  int replicas_ = 1;  // of the training
+  step::LossWatch losses_{program_};
+  int replicas_ = 1;       // of the training
+  int first_replica_ = 0;  // of this process
   int threads_ = options_.threads.count;
+  std::string isa_ = options_.threads.isa;
   std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::unique_ptr<TrainingSteps> steps_;

@@ -44,7 +44,7 @@ Result<train::StartResult> DeviceDriver::begin(const train::TrainStart& from) {
     options_.train.log.warning("{}: the checkpoint is of a training with {}, whose numbers this one leaves",
                                counted(static_cast<std::uint64_t>(options_.replicas), "replica"), from.state->replicas);
   TFD_TRY(trainer_.open({step::ReplicaRange::whole(options_.replicas), options_.replicas}, from));
-  return train::StartResult{.step = trainer_.step()};
+  return train::StartResult{.step = trainer_.step(), .replicas = options_.replicas};
 }
 
 void DeviceDriver::describe(JsonLine& start) const {

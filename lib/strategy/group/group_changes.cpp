@@ -38,6 +38,17 @@ std::string GroupMember::loss_of(const std::string& name, const Error& why) cons
   return loss ? loss->message : fmt::format("{} is lost (it hasn't come again)", name);
 }
 
+// Makes the members compile for the same instructions, or says that they can't.
+void GroupMember::use_isa(const std::vector<Standing>& all) {
+  const auto common = common_isa_of(all);
+  const Standing& own = all[static_cast<std::size_t>(rank())];
+  if (common && !own.keeps_isa && own.isa != *common) trainer_.use_isa(*common);
+  const auto unlike = is_chief() ? describe_unlike_isa(all, names_) : std::nullopt;
+  if (!unlike || std::exchange(told_isa_, unlike->text) == unlike->text) return;
+  if (unlike->is_warning) options_.group.log.warning("{}", unlike->text);
+  if (!unlike->is_warning && options_.group.say) options_.group.say(unlike->text);
+}
+
 Error GroupMember::located(Error error) const {
   if (error.code != Code::kUnavailable || error.task.empty() || !group_ || !trainer_.is_open()) return error;
   // Some may have made a step more than others: all name the one that nobody has made.

@@ -13,6 +13,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/step/nonfinite.hpp"
 #include "tfd/tensor/digest.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 
@@ -100,10 +101,14 @@ Standing GroupMember::standing(const train::TrainStart& from) const {
             .replicas = replicas().all,
             .position = step::format_data_position(trainer_.data_position()),
             .threads = trainer_.threads(),
-            .keeps_threads = true};
+            .keeps_threads = true,
+            .isa = trainer_.isa(),
+            .keeps_isa = true};
   Standing out{.replicas = from.state != nullptr ? from.state->replicas : 0,
                .threads = trainer_.threads(),
-               .keeps_threads = is_stated || trainer_.has_engine()};
+               .keeps_threads = is_stated || trainer_.has_engine(),
+               .isa = trainer_.isa(),
+               .keeps_isa = trainer_.has_engine()};
   const auto& train = options_.device.train;
   const auto& checkpoint = program_.train->checkpoint;
   out.starts_over = train.start_over && !train.takes_over;
@@ -228,6 +233,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
                      : is_reshaped ? devices_of_all()
                                    : roots.replicas;
   if (!options_.as_tensorflow) use_threads(standings, known.threads, shared);
+  use_isa(standings);
   if (is_over_hosts()) TFD_TRY(find_system());
   TFD_TRY(share(shared, !is_new ? "the training has" : options_.replicas != 0 ? "" : "the checkpoint's training has"));
 
@@ -381,7 +387,12 @@ Result<bool> GroupMember::make_step(const Notices& notices) {
   const auto straggler = status_.made(step_now_, began, waits);
   if (straggler && options_.group.say) options_.group.say(*straggler);
   if (options_.on_step) options_.on_step(step_now_);
-  metrics_.add(TFD_TRY(trainer_.metrics_of(*made)));
+  auto metrics = trainer_.metrics_of(*made);
+  if (!metrics) {
+    fail_all(metrics.error());
+    return fail(std::move(metrics).error());
+  }
+  metrics_.add(*metrics);
   return true;
 }
 
@@ -473,7 +484,8 @@ Result<void> GroupMember::save_on_hosts(std::string run) {
   checkpoint.run = run;
   checkpoint.writer = writer();
   const program::CheckpointDef& to = *program_.train->checkpoint;
-  written_ = train::save_in_background(to.directory, std::move(checkpoint), to.keep);
+  written_ =
+      train::save_in_background(to.directory, std::move(checkpoint), to.keep, step::variables_to_stay_finite(program_));
   return {};
 }
 

@@ -114,6 +114,10 @@ class GroupMember {
   void fail_all(const Error& error);
   /// Leaves in order, after the last act of all.
   void leave();
+  /// The group has made its last step.
+  void say_done() const {
+    if (options_.on_done) options_.on_done();
+  }
   /// The writer of checkpoints: this generation, counted on from the one that the group's first state is of.
   variable::CheckpointWriter writer() const {
     const std::uint64_t own = is_left_alone() ? *last_generation_ : group_->communicator().generation();
@@ -138,6 +142,7 @@ class GroupMember {
   Result<Newest> load_newest(int keeper);
   /// Has XLA as many threads in all processes, where it hasn't begun yet: bits depend on it.
   void use_threads(const std::vector<Standing>& all, int threads, int replicas);
+  void use_isa(const std::vector<Standing>& all);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
   int most_members() const;
@@ -193,6 +198,7 @@ class GroupMember {
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
   bool has_told_threads_ = false;
+  std::string told_isa_;                          // what was said of the members' instruction sets
   std::optional<std::uint64_t> last_generation_;  // once it is left alone
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host

@@ -146,6 +146,7 @@ class GroupRunner final : public Runner {
     with.compiling = options.compiling;
     with.end_process = options.end_process;
     with.on_standing = options.on_standing;
+    with.on_done = options.on_done;
     with.replicas = options_.replicas;
     with.follows_members = options_.follows_members;
     with.verify_every = options.verify_every;

@@ -8,15 +8,26 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "tfd/base/text.hpp"
+#include "tfd/function/isa.hpp"
+
 namespace tfd::strategy {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 Json to_json(const Standing& one) {
-  return {{"step", one.step},       {"replicas", one.replicas},           {"data", one.position},
-          {"threads", one.threads}, {"keeps_threads", one.keeps_threads}, {"saved", one.saved},
-          {"run", one.run},         {"starts_over", one.starts_over},     {"generation", one.generation}};
+  return {{"step", one.step},
+          {"replicas", one.replicas},
+          {"data", one.position},
+          {"threads", one.threads},
+          {"keeps_threads", one.keeps_threads},
+          {"saved", one.saved},
+          {"isa", one.isa},
+          {"keeps_isa", one.keeps_isa},
+          {"run", one.run},
+          {"starts_over", one.starts_over},
+          {"generation", one.generation}};
 }
 
 std::optional<Standing> parse(const std::string& text) {
@@ -24,7 +35,8 @@ std::optional<Standing> parse(const std::string& text) {
   const auto has = [&told](const char* key, auto is_kind) { return told.contains(key) && (told[key].*is_kind)(); };
   if (!told.is_object() || !has("step", &Json::is_number_integer) || !has("replicas", &Json::is_number_integer) ||
       !has("data", &Json::is_string) || !has("threads", &Json::is_number_integer) ||
-      !has("keeps_threads", &Json::is_boolean) || !has("saved", &Json::is_number_integer) ||
+      !has("keeps_threads", &Json::is_boolean) || !has("isa", &Json::is_string) ||
+      !has("keeps_isa", &Json::is_boolean) || !has("saved", &Json::is_number_integer) ||
       !has("run", &Json::is_string) || !has("starts_over", &Json::is_boolean) ||
       !has("generation", &Json::is_number_unsigned))
     return std::nullopt;
@@ -33,6 +45,8 @@ std::optional<Standing> parse(const std::string& text) {
                   .position = told["data"].get<std::string>(),
                   .threads = told["threads"].get<int>(),
                   .keeps_threads = told["keeps_threads"].get<bool>(),
+                  .isa = told["isa"].get<std::string>(),
+                  .keeps_isa = told["keeps_isa"].get<bool>(),
                   .saved = told["saved"].get<std::int64_t>(),
                   .run = told["run"].get<std::string>(),
                   .starts_over = told["starts_over"].get<bool>(),
@@ -83,6 +97,42 @@ std::optional<std::string> describe_unlike_threads(const std::vector<int>& threa
       "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on who makes them; one "
       "PJRT_NPROC for all makes them alike",
       names.front(), threads.front(), fmt::join(others, ", "));
+}
+
+std::optional<std::string> common_isa_of(const std::vector<Standing>& all) {
+  std::optional<std::string> out = all.front().isa;
+  for (const Standing& one : all) {
+    if (one.isa.empty()) return "";
+    if (out) out = function::common_isa(*out, one.isa);
+  }
+  return out;
+}
+
+std::optional<UnlikeIsa> describe_unlike_isa(const std::vector<Standing>& all, const std::vector<std::string>& names) {
+  const auto common = common_isa_of(all);
+  if (common && (common->empty() || std::ranges::all_of(all, [&](const auto& one) { return one.isa == *common; })))
+    return std::nullopt;
+  std::vector<std::string> of_each;
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (rank == 0 || all[rank].isa != all.front().isa)
+      of_each.push_back(fmt::format("{} {}", names[rank], printable(all[rank].isa)));
+  const std::string each = fmt::format("{}", fmt::join(of_each, ", "));
+  const bool keeps =
+      common && std::ranges::any_of(all, [&](const Standing& one) { return one.keeps_isa && one.isa != *common; });
+  if (!common)
+    return UnlikeIsa{fmt::format("processors of different architectures ({}): the members' bits may differ", each),
+                     true};
+  if (keeps)
+    return UnlikeIsa{
+        fmt::format("{} is the newest instruction set that all processors have, but the training was compiled "
+                    "for a newer one ({}): the members' bits may differ; starting all members again "
+                    "makes them alike",
+                    *common, each),
+        true};
+  return UnlikeIsa{
+      fmt::format("XLA compiles for {} in each process, the newest instruction set that all have ({}), since "
+                  "the last bits depend on it",
+                  *common, each)};
 }
 
 }  // namespace tfd::strategy

@@ -22,6 +22,8 @@ struct Standing {
   std::string position = {};     // of its data
   int threads = 0;               // XLA's in its process, or as many as it would have; 0: not known
   bool keeps_threads = false;    // since XLA has begun there, or its user has said how many
+  std::string isa = {};          // instruction set that XLA compiles for there, or would; empty: not known
+  bool keeps_isa = false;        // since XLA has begun there
   std::int64_t saved = -1;       // step of the newest checkpoint that it sees, where it is new; -1: none
   std::string run = {};          // whose that is
   bool starts_over = false;      // whatever checkpoints there are
@@ -42,5 +44,15 @@ std::vector<int> threads_of(const std::vector<Standing>& all, int agreed);
 /// What to warn of if these aren't the same everywhere; nullopt: they are, or the chief's aren't known.
 std::optional<std::string> describe_unlike_threads(const std::vector<int>& threads,
                                                    const std::vector<std::string>& names);
+
+/// The newest instruction set that all processors have; empty: not known. nullopt: they are of different architectures.
+std::optional<std::string> common_isa_of(const std::vector<Standing>& all);
+/// What to say of members that would compile for different instruction sets, by rank; nullopt: all are alike.
+/// `is_warning`: they can't be made alike.
+struct UnlikeIsa {
+  std::string text;
+  bool is_warning = false;
+};
+std::optional<UnlikeIsa> describe_unlike_isa(const std::vector<Standing>& all, const std::vector<std::string>& names);
 
 }  // namespace tfd::strategy

@@ -97,6 +97,7 @@ class ChiefDriver final : public train::StepDriver {
     if (is_alone()) return {};
     const auto told = act({.act = GroupAct::kEnd, .is_interrupted = member_.is_interrupted()});
     if (!told && !member_.survives(told.error())) return fail(told.error());
+    if (!member_.is_interrupted()) member_.say_done();
     member_.leave();
     return {};
   }
@@ -222,7 +223,7 @@ class ChiefDriver final : public train::StepDriver {
 Result<train::StartResult> ChiefDriver::begin(const train::TrainStart& from) {
   const bool goes_on = member_.trainer().is_open();  // this member follows the chief that was lost
   if (!goes_on) TFD_TRY(member_.begin(from));
-  train::StartResult begun{.step = member_.trainer().step()};
+  train::StartResult begun{.step = member_.trainer().step(), .replicas = member_.replicas().all};
   begun.adopted = goes_on || begun.step != from.step;
   first_step_ = begun.step;
   const std::int64_t elements = options_.device.train.epoch_elements;
@@ -344,6 +345,7 @@ Result<Followed> follow_once(GroupMember& member, train::TrainSummary& summary) 
       }
       break;
     case GroupAct::kEnd:
+      if (!chief.is_interrupted) member.say_done();
       member.leave();
       summary.reason = chief.is_interrupted ? "interrupted" : "done";
       return Followed::kEnd;

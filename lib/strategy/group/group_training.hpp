@@ -20,6 +20,7 @@ struct GroupTrainingOptions {
   bool follows_members = false;  // replicas are as many as the devices of the members, in each generation
   std::int64_t verify_every = 1000;  // steps; 0: members never compare their variables
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};  // as RunOptions::on_standing
+  std::function<void()> on_done = {};                                      // as RunOptions::on_done
   std::function<void(std::int64_t step)> on_step = {};                     // as RunOptions::on_step
   /// True: it trains as TensorFlow's strategy: each worker's datasets have its own replicas' elements, and steps are
   /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it

@@ -62,11 +62,13 @@ class PsSession {
   void count_update() {
     if (group_) group_->count_update();
   }
-  Result<void> stop_all() {
+  Result<void> stop_all(const std::string& failure = {}) {
     stopped_ = true;
-    return group_ ? group_->stop_all() : Result<void>();
+    return group_ ? group_->stop_all(failure) : Result<void>();
   }
-  /// True once the chief has ended the training before its last step.
+  /// Why the training of another worker has failed, which ends this one; empty: none has.
+  std::string failure() const { return group_ ? group_->failure() : ""; }
+  /// True once the chief has ended the training before its last step, or a worker's has failed.
   bool stopped() const { return group_ ? group_->has_stopped() : stopped_; }
 
   /// Leaves this text about the training at the first parameter server, whose status has it; doesn't wait.

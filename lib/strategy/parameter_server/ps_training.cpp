@@ -47,6 +47,7 @@ class PsDriver final : public train::StepDriver {
   }
   Result<std::optional<std::int64_t>> settle(bool interrupted, const std::function<Result<void>()>& save) override;
   void show(const std::string& standing) override { session_.show(standing); }
+  std::optional<train::ServerLoss> begins_again(Error& error) override;
   Result<void> end() override;
 
  private:
@@ -89,7 +90,8 @@ train::TrainRole PsDriver::role() const {
           .chief = strategy_.should_checkpoint() ? "" : strategy_.chief_name(),
           .evaluates = strategy_.is_chief() && (!has_evaluator || train_.stop),
           .keeps_best = !has_evaluator,
-          .has_others = !strategy_.is_local()};
+          .has_others = !strategy_.is_local(),
+          .asks_servers = !strategy_.is_local()};
 }
 
 Result<train::StartResult> PsDriver::begin(const train::TrainStart& from) {
@@ -106,7 +108,10 @@ Result<train::StartResult> PsDriver::begin(const train::TrainStart& from) {
   if (strategy_.is_local()) train::begin_data(*runner_, from.step > 0 ? from.state : nullptr, options_.train);
   // A chief that begins anew is at its first step, however far the others get while it compiles.
   const bool has_joined = session_.adopted() || !strategy_.is_chief();
-  return train::StartResult{.step = has_joined ? step_ : from.step, .joined = has_joined};
+  return train::StartResult{.step = has_joined ? step_ : from.step,
+                            .joined = has_joined,
+                            .replicas = replicas_,
+                            .of_each_worker = !strategy_.is_local()};
 }
 
 Result<void> PsDriver::begin_as_chief(const train::TrainStart& from) {
@@ -152,6 +157,7 @@ Result<train::AdvanceResult> PsDriver::advance(train::StepControl& control) {
       TFD_TRY(session_.check_chief());
       chief_look_ = Deadline::after(kChiefLook);
     }
+    if (const auto why = stopped_ ? session_.failure() : ""; !why.empty()) return fail(Code::kInternal, "{}", why);
     if (stopped_ || step_ >= control.until() || control.ask() != train::LoopRequest::kContinue)
       return train::AdvanceResult{.step = step_, .stopped = stopped_};
     auto metrics = one_step(variables);
@@ -269,6 +275,15 @@ Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std
     if (!is_alone_) return std::nullopt;
   }
   return TFD_TRY(session_.read_global_step());
+}
+
+// A state with numbers that are not finite is for nobody to go on with: all workers end, and the next chief begins with
+// the newest checkpoint.
+std::optional<train::ServerLoss> PsDriver::begins_again(Error& error) {
+  const bool is_own = runner_ != nullptr && (strategy_.is_chief() || runner_->has_diverged());
+  if (error.code == Code::kInternal && is_own && !session_.stopped())
+    static_cast<void>(session_.stop_all(fmt::format("{}: {}", strategy_.task_name(), error.message)));
+  return std::nullopt;
 }
 
 Result<void> PsDriver::end() {

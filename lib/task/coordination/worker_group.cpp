@@ -13,6 +13,7 @@ namespace tfd::task {
 namespace {
 
 constexpr const char* kStopped = "stopped";
+constexpr const char* kComplete = "1";
 constexpr const char* kWorkers = "workers";
 constexpr const char* kChief = "chief";
 
@@ -40,7 +41,11 @@ Result<void> WorkerGroup::become_chief() {
 Result<void> WorkerGroup::check_chief() const {
   if (process_.empty()) return {};
   const auto now = TFD_TRY(run_.get(kChief, Deadline::after(kAnswer)));
-  if (now.value == process_) return {};
+  if (now.value == process_) {
+    const auto stopped = TFD_TRY(run_.get(kStopped, Deadline::after(kAnswer)));
+    const bool has_failed = stopped.version != 0 && stopped.value != kComplete;
+    return has_failed ? fail(Code::kInternal, "{}", stopped.value) : Result<void>();
+  }
   return fail(Code::kPermissionDenied, "another {} has taken the training over: the one on {}", chief(), now.value);
 }
 
@@ -68,10 +73,15 @@ void WorkerGroup::count_update() {
                       [](const Result<CoordinationAnswer>&) {});
 }
 
-Result<void> WorkerGroup::stop_all() {
+Result<void> WorkerGroup::stop_all(const std::string& failure) {
   stopped_ = true;
-  TFD_TRY(run_.put(kStopped, "1", Deadline::after(kAnswer)));
+  TFD_TRY(run_.put(kStopped, failure.empty() ? kComplete : failure, Deadline::after(kAnswer)));
   return {};
+}
+
+std::string WorkerGroup::failure() const {
+  const std::string value = membership_ && membership_->watched().version != 0 ? membership_->watched().value : "";
+  return value == kComplete ? "" : value;
 }
 
 Result<bool> WorkerGroup::read_stopped() const {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
 constexpr Duration kFarewell = std::chrono::seconds(5);     // of who is to end, for those that are left
+constexpr Duration kAskApart = std::chrono::seconds(1);     // who are members, while a task is apart from them
+constexpr Duration kMostApart = std::chrono::minutes(5);    // until a task asks again that some members don't reach
 constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
 
 }  // namespace
@@ -80,6 +82,12 @@ Convener::Names Convener::members() const {
   return roster_.generation().members;
 }
 
+void Convener::set_unconnected(Names names) {
+  if (names.empty()) apart_for_ = {};
+  const MutexLock lock(mutex_);
+  roster_.set_unconnected(std::move(names));
+}
+
 void Convener::begin_round() {
   const MutexLock lock(mutex_);
   roster_.begin_meeting();
@@ -104,7 +112,8 @@ JoinRequest Convener::own_request() const {
           .incarnation = incarnation_,
           .agreement = options_.agreement,
           .last = roster_.generation(),
-          .ended = roster_.ended()};
+          .ended = roster_.ended(),
+          .unreached = is_elastic() ? roster_.unreached() : std::vector<std::pair<std::string, std::uint64_t>>()};
 }
 
 // ---- on the I/O thread
@@ -181,8 +190,39 @@ std::optional<Error> Convener::peer_changed(const transport::PeerEvent& event) {
     refused(event);
     return std::nullopt;
   }
+  if (event.state == transport::PeerState::kUp && is_elastic()) look_for_second_group(event.name);
   if (!note(event)) return std::nullopt;
   return loss_of(event.name);
+}
+
+/// Asks a task that is none of this generation's members, and has come up, whether it is a member of another one.
+void Convener::look_for_second_group(const std::string& name) {
+  const MutexLock lock(mutex_);
+  if (!roster_.has_generation() || roster_.is_member(name) || roster_.holder() != own_name()) return;
+  endpoint_->request(peer_of(name), meeting_message(""), Deadline::after(options_.silence),
+                     [this](const Result<transport::Message>& answer) {
+                       const auto other = answer ? parse_referral(answer->meta) : std::nullopt;
+                       std::optional<Error> why;
+                       if (other) {
+                         const MutexLock inner(mutex_);
+                         why = second_group(*other);
+                       }
+                       if (why && end_) end_(*std::move(why));
+                     });
+}
+
+/// Error that ends this group, if it is the one of two groups of the same generation whose first member has the higher
+/// number. A newer generation needs no answer: a member of an older one finds it and joins.
+std::optional<Error> Convener::second_group(const Referral& other) const {
+  const bool is_another = roster_.has_generation() && other.generation == roster_.generation().number &&
+                          !other.to.empty() && !roster_.is_member(other.to);
+  if (!is_another || !directory_.comes_before_own(other.to)) return std::nullopt;
+  return Error{
+      Code::kAborted,
+      fmt::format("two sides of the group went on as generation {}: {} decides on the other side, and this side "
+                  "ends",
+                  other.generation, other.to),
+      {}};
 }
 
 /// Notes what an event says. True if the task is lost.
@@ -198,7 +238,8 @@ bool Convener::note(const transport::PeerEvent& event) {
   // The communicator may see the end of a process first, and says this of it.
   const bool has_ended = event.is_gone || event.reason == transport::kConnectionReset;
   const std::string reason = has_ended ? "its connection has ended" : event.reason;
-  if (!roster_.lost(event.name, event.incarnation, event.is_gone, reason)) return false;
+  if (!roster_.lost(event.name, event.incarnation, event.is_gone, reason, transport::is_silence(event.reason)))
+    return false;
   if (held_.is_held() && is_elastic()) {
     held_.meeting().set_lost(event.name, true);
     static_cast<void>(held_.meeting().join(own_request()));  // says who has ended
@@ -224,11 +265,51 @@ Result<MeetingResult> Convener::meet(Deadline deadline) {
       const MutexLock lock(mutex_);
       search_.follow(std::get<Referral>(met));
     }
+    if (!std::get<Referral>(met).apart.empty()) TFD_TRY(stand_apart(std::get<Referral>(met), deadline));
     if (gives_up(report_.since())) return fail(Code::kCancelled, "interrupted while looking for the group");
     if (deadline.expired())
       return fail(Code::kDeadlineExceeded, "found nobody who begins, or has, a group: asked {}", host);
     news_.wait(Deadline::after(kPause));
   }
+}
+
+/// Waits, after a meeting has ended without this member, until it reaches those that it was left out for, or they are
+/// no members any more; and for longer each time, since what the endpoints reach the collectives may not. The members
+/// make steps meanwhile, which who asks to join interrupts.
+Result<void> Convener::stand_apart(const Referral& from, Deadline deadline) {
+  apart_for_ = std::max(options_.silence, std::min<Duration>(2 * apart_for_, kMostApart));
+  const Deadline again = Deadline::after(apart_for_);
+  {
+    const MutexLock lock(mutex_);
+    search_.begin_asking(from.to);  // who asks this task is to ask that one
+  }
+  const auto members = std::make_shared<ToldMembers>();  // with the answers
+  members->names = from.members;
+  Deadline ask = Deadline::after(kAskApart);
+  const auto waited = wait(deadline, [&]() -> Names {
+    if (endpoint_->state(peer_of(from.to)) == transport::PeerState::kLost) return {};
+    if (std::exchange(ask, ask.expired() ? Deadline::after(kAskApart) : ask).expired())
+      endpoint_->request(peer_of(from.to), meeting_message(""), Deadline::after(options_.silence),
+                         [members](const Result<transport::Message>& answer) {
+                           const auto told = answer ? parse_referral(answer->meta) : std::nullopt;
+                           const MutexLock lock(members->mutex);
+                           if (told && !told->members.empty()) members->names = told->members;
+                         });
+    Names unseen, still;
+    {
+      const MutexLock lock(members->mutex);
+      std::ranges::copy_if(from.apart, std::back_inserter(still), [&](const std::string& name) {
+        return std::ranges::find(members->names, name) != members->names.end();
+      });
+    }
+    std::ranges::copy_if(still, std::back_inserter(unseen), [this](const std::string& name) { return !is_up(name); });
+    if (unseen.empty() && !still.empty() && !again.expired()) unseen = still;
+    for (std::string& name : unseen) name += " (this task doesn't reach it)";
+    return unseen;
+  });
+  const MutexLock lock(mutex_);
+  search_.end_asking();
+  return waited;
 }
 
 /// The task to ask next. A newcomer that nobody lets in, or refuses, for a while holds the first meeting; one that is
@@ -287,9 +368,13 @@ Result<Met> Convener::hold_meeting(Deadline deadline) {
     held_.end(format_referral(other), !is_elastic());
     return other;
   }
+  const std::vector<std::string> left_out = held_.meeting().left_out();
   MeetingResult result = held_.meeting().end(secret);
+  const bool goes_on = std::ranges::find(left_out, own_name()) == left_out.end();
+  Met own = goes_on ? Met(result) : Met(referral_apart(held_.meeting(), result, own_name()));
+  held_.send_apart(result);
   held_.end(format_result(result), !is_elastic());
-  return result;
+  return own;
 }
 
 /// An error if members differ, so that there is no group; those who come a little later are told, too.

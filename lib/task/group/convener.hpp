@@ -37,6 +37,9 @@ class Convener {
   void use(transport::Endpoint& endpoint);
   /// Watches the others from now on.
   void watch();
+  /// Sets what is called, on the endpoint's I/O thread, if this is the first member of a generation and others turn out
+  /// to be a generation of the same number: two sides of a cut have gone on, or begun, and this one has to end.
+  void on_second_group(std::function<void(Error)> end) { end_ = std::move(end); }
   bool is_elastic() const { return options_.least > 0; }
   bool is_first() const { return options_.rank == 0; }
   const Names& names() const { return directory_.names(); }
@@ -66,6 +69,8 @@ class Convener {
   /// What peer_changed() said of a task that isn't up again.
   std::optional<Error> loss_of(const std::string& name) const;
 
+  /// The members that a generation's collectives couldn't connect to; none, once they are connected.
+  void set_unconnected(Names names);
   /// Losses are counted from now on for adopt().
   void begin_round();
   /// Finds who holds the meeting, or holds it, and returns what it ended with. Errors of Group::form().
@@ -88,9 +93,17 @@ class Convener {
   Names joined();  // in the meeting that is held here
   bool note(const transport::PeerEvent& event);
   void refused(const transport::PeerEvent& event);
+  void look_for_second_group(const std::string& name);
+  std::optional<Error> second_group(const Referral& other) const TFD_REQUIRES(mutex_);
   Error refusal_of(const std::string& name) const TFD_REQUIRES(mutex_);
   std::optional<Error> find_hopeless() const TFD_REQUIRES(mutex_);
 
+  /// The members of a generation, as its first one says.
+  struct ToldMembers {
+    Mutex mutex;
+    Names names TFD_GUARDED_BY(mutex);
+  };
+  Result<void> stand_apart(const Referral& from, Deadline deadline);
   Result<std::string> find_holder(Deadline deadline);
   void begin_meeting();
   Result<Met> hold_meeting(Deadline deadline);
@@ -104,12 +117,14 @@ class Convener {
 
   const GroupOptions& options_;
   const Clock::time_point started_ = Clock::now();
-  WaitReport report_;    // of the caller's thread
-  Directory directory_;  // the caller's thread alone changes it, under the lock, and reads it without
+  WaitReport report_;     // of the caller's thread
+  Duration apart_for_{};  // how long stand_apart() has waited last; of the caller's thread
+  Directory directory_;   // the caller's thread alone changes it, under the lock, and reads it without
   std::string listener_;
   transport::Endpoint* endpoint_ = nullptr;  // the caller's thread sets it, under the lock
   std::atomic<bool> has_newcomers_ = false;  // written under the lock
   const transport::Incarnation incarnation_ = transport::make_incarnation();  // what the endpoint is to have
+  std::function<void(Error)> end_;                                            // of on_second_group()
   Notifier news_;                                                             // what a wait looks at may have changed
 
   mutable Mutex mutex_;

@@ -22,6 +22,7 @@ namespace {
 
 constexpr Duration kStallLook = std::chrono::seconds(1);    // how often a wait's status is renewed
 constexpr Duration kStallAnswer = std::chrono::seconds(2);  // of a member, to what it does
+constexpr Duration kLastBytes = std::chrono::seconds(2);    // until what a process sent before its end has been read
 
 class GroupImpl final : public Group {
  public:
@@ -29,7 +30,9 @@ class GroupImpl final : public Group {
       : options_(std::move(options)),
         started_(Clock::now()),
         convener_(options_),
-        keys_(convener_.own_name(), convener_.is_first() && !is_elastic()) {}
+        keys_(convener_.own_name(), convener_.is_first() && !is_elastic()) {
+    convener_.on_second_group([this](Error why) { cancel(std::move(why)); });
+  }
 
   ~GroupImpl() override {
     expect_losses();
@@ -165,8 +168,19 @@ class GroupImpl final : public Group {
     if (!lost) return;
     const MutexLock lock(mutex_);
     miss(*lost);
-    // The end of a process is seen by the communicator, behind all that it sent before.
-    if (!event.is_gone) lose(*std::move(lost));
+    if (event.is_gone)
+      lose_later(*std::move(lost));
+    else
+      lose(*std::move(lost));
+  }
+
+  /// The communicator sees the end of a process by itself, behind all that it sent before, where its connection ends.
+  /// It may not: no word of the end comes from a host that is gone, too.
+  void lose_later(Error lost) TFD_REQUIRES(mutex_) {
+    endpoint_->post_at(Clock::now() + kLastBytes, [this, lost = std::move(lost), of = generation_] {
+      const MutexLock lock(mutex_);
+      if (generation_ == of) lose(lost);
+    });
   }
 
   void miss(const Error& lost) TFD_REQUIRES(mutex_) {
@@ -219,22 +233,19 @@ class GroupImpl final : public Group {
         return fail(Code::kInvalidArgument, "{} has a group of {}, this process one of {}: they differ in the cluster",
                     convener_.first(), met.members.size(), options_.members.size());
       TFD_TRY(adopt(met));
-      {
-        const MutexLock lock(mutex_);
-        generation_ = met.generation;
-        secret_.assign(reinterpret_cast<const char*>(met.secret.data()), met.secret.size());
-        is_stop_asked_ = false;
-      }
       const auto rank = std::ranges::find(met.members, own_name(), &collective::Member::name) - met.members.begin();
-      auto communicator =
-          collective::connect({.generation = met.generation,
-                               .rank = static_cast<int>(rank),
-                               .all = std::move(met.members),
-                               .secret = met.secret,
-                               .is_encrypted = options_.has_key},
-                              listener_.get(), options_.engine,
-                              is_elastic() ? deadline.earlier_of(Deadline::after(options_.silence)) : deadline,
-                              [this] { return find_lost(); });
+      std::vector<std::string> unconnected;
+      auto communicator = collective::connect(
+          {.generation = met.generation,
+           .rank = static_cast<int>(rank),
+           .all = std::move(met.members),
+           .secret = met.secret,
+           .is_encrypted = options_.has_key,
+           .silence = options_.silence},
+          listener_.get(), options_.engine,
+          is_elastic() ? deadline.earlier_of(Deadline::after(options_.silence)) : deadline,
+          [this] { return find_lost(); }, &unconnected);
+      if (communicator || !unconnected.empty()) convener_.set_unconnected(std::move(unconnected));
       if (!communicator) {
         const Code code = communicator.error().code;
         const bool is_lost = code == Code::kDeadlineExceeded || code == Code::kUnavailable;
@@ -278,8 +289,12 @@ class GroupImpl final : public Group {
     devices_ = met.devices;
     lost_.reset();
     gone_.reset();
+    const std::vector<std::string> lost = TFD_TRY(convener_.adopt(met));
+    generation_ = met.generation;
+    secret_.assign(reinterpret_cast<const char*>(met.secret.data()), met.secret.size());
+    is_stop_asked_ = false;
     // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
-    for (const std::string& name : TFD_TRY(convener_.adopt(met))) lose({Code::kUnavailable, name + " is lost", name});
+    for (const std::string& name : lost) lose({Code::kUnavailable, name + " is lost", name});
     return {};
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "held_meeting.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tfd::task {
@@ -19,7 +20,7 @@ void HeldMeeting::admit(std::uint64_t connection, const JoinRequest& request, tr
   if (const auto& difference = meeting_->difference()) fail_all(Error(*difference));
   if (!place) return;
   std::erase_if(waiting_, [&](const auto& one) { return one.second.place == *place; });
-  waiting_.emplace(connection, Waiting{*place, std::move(responder)});
+  waiting_.emplace(connection, Waiting{*place, std::move(responder), request.name});
   settled_ = Deadline::after(settle_);
 }
 
@@ -50,6 +51,24 @@ void HeldMeeting::end(const std::string& answer, bool stays) {
   for (auto& [connection, one] : waiting_) one.responder.reply(meeting_message(answer));
   waiting_.clear();
   if (!stays) meeting_.reset();
+}
+
+Referral referral_apart(const Meeting& meeting, const MeetingResult& result, const std::string& name) {
+  Referral out{.to = result.members.front().name, .generation = result.generation, .at = result.at.front()};
+  for (const collective::Member& one : result.members) out.members.push_back(one.name);
+  out.apart = meeting.apart_from(name);
+  std::erase_if(out.apart,
+                [&](const std::string& one) { return std::ranges::find(out.members, one) == out.members.end(); });
+  return out;
+}
+
+void HeldMeeting::send_apart(const MeetingResult& result) {
+  for (const std::string& name : meeting_->left_out()) {
+    const std::string answer = format_referral(referral_apart(*meeting_, result, name));
+    for (auto& [connection, one] : waiting_)
+      if (one.name == name) one.responder.reply(meeting_message(answer));
+    std::erase_if(waiting_, [&](const auto& one) { return one.second.name == name; });
+  }
 }
 
 }  // namespace tfd::task

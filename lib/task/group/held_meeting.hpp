@@ -24,6 +24,9 @@ inline transport::Message meeting_message(std::string text) {
   return out;
 }
 
+/// What a member is told that a meeting has ended without: who goes on, and whom of them it has to reach.
+Referral referral_apart(const Meeting& meeting, const MeetingResult& result, const std::string& name);
+
 class HeldMeeting {
  public:
   /// `settle`: how long a first meeting waits for more once enough have come.
@@ -48,11 +51,14 @@ class HeldMeeting {
   /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any
   /// more.
   void end(const std::string& answer, bool stays);
+  /// Answers those that the meeting's end leaves out: they are to ask again once they reach the others.
+  void send_apart(const MeetingResult& result);
 
  private:
   struct Waiting {
     int place;
     transport::Responder responder;
+    std::string name;
   };
   struct Newcomer {
     JoinRequest request;

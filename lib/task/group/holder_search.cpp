@@ -35,7 +35,10 @@ bool HolderSearch::may_be_asked(const std::string& name) const {
 
 Referral HolderSearch::refer() const {
   const std::string to = asking_.empty() ? roster_.holder() : asking_;
-  return {to, roster_.generation().number, to.empty() ? "" : directory_.address_of(to)};
+  return {.to = to,
+          .generation = roster_.generation().number,
+          .at = to.empty() ? "" : directory_.address_of(to),
+          .members = roster_.generation().members};
 }
 
 void HolderSearch::begin_holding() {

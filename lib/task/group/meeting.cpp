@@ -75,6 +75,19 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+/// The members that a request names with their incarnations.
+Result<std::vector<std::pair<std::string, std::uint64_t>>> unreached_at(const Json& object) {
+  const auto found = object.find("unreached");
+  if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed("unreached");
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  for (const Json& one : *found) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_number_unsigned())
+      return malformed("unreached");
+    out.emplace_back(one[0].get<std::string>(), one[1].get<std::uint64_t>());
+  }
+  return out;
+}
+
 Result<Json> parse(std::string_view text) {
   Json out = Json::parse(text, nullptr, false);
   if (!out.is_object()) return malformed("no JSON object");
@@ -86,6 +99,8 @@ Result<Json> parse(std::string_view text) {
 std::string format_join(const JoinRequest& request) {
   Json agreement = Json::array();
   for (const auto& [what, value] : request.agreement) agreement.push_back({what, value});
+  Json unreached = Json::array();
+  for (const auto& [name, incarnation] : request.unreached) unreached.push_back({name, incarnation});
   return Json{{"name", request.name},
               {"host", request.host},
               {"address", request.address},
@@ -96,7 +111,8 @@ std::string format_join(const JoinRequest& request) {
               {"agreement", std::move(agreement)},
               {"generation", request.last.number},
               {"last", request.last.members},
-              {"ended", request.ended}}
+              {"ended", request.ended},
+              {"unreached", std::move(unreached)}}
       .dump();
 }
 
@@ -121,13 +137,14 @@ Result<JoinRequest> parse_join(std::string_view text) {
   out.last.number = generation->get<std::uint64_t>();
   out.last.members = TFD_TRY(names_at(json, "last"));
   out.ended = TFD_TRY(names_at(json, "ended"));
+  out.unreached = TFD_TRY(unreached_at(json));
   if ((out.last.number == 0) != out.last.members.empty()) return malformed("its generation");
   return out;
 }
 
 std::string format_referral(const Referral& referral) {
-  return Json{
-      {"ask", referral.to}, {"generation", referral.generation}, {"at", referral.at}, {"missing", referral.missing}}
+  return Json{{"ask", referral.to},          {"generation", referral.generation}, {"at", referral.at},
+              {"missing", referral.missing}, {"members", referral.members},       {"apart", referral.apart}}
       .dump();
 }
 
@@ -141,7 +158,9 @@ std::optional<Referral> parse_referral(std::string_view text) {
       .to = to->get<std::string>(),
       .generation = generation != json.end() && generation->is_number_unsigned() ? generation->get<std::uint64_t>() : 0,
       .at = cluster::parse_address(at) ? at : "",
-      .missing = names_at(json, "missing").value_or(std::vector<std::string>())};
+      .missing = names_at(json, "missing").value_or(std::vector<std::string>()),
+      .members = names_at(json, "members").value_or(std::vector<std::string>()),
+      .apart = names_at(json, "apart").value_or(std::vector<std::string>())};
 }
 
 std::string format_result(const MeetingResult& result) {
@@ -284,20 +303,63 @@ std::vector<std::string> Meeting::missing() const {
   }
   if (last().number == 0) return absent;
   if (!awaited.empty()) return awaited;
-  const auto count = names_.size() - absent.size();
-  return has_quorum(last(), present(), ended) && count >= least_ ? std::vector<std::string>() : absent;
+  const auto out = left_out();
+  auto here = present();
+  std::erase_if(here, [&](const std::string& name) { return contains(out, name); });
+  const auto count = names_.size() - absent.size() - out.size();
+  if (has_quorum(last(), here, ended) && count >= least_) return {};
+  std::ranges::copy(out, std::back_inserter(absent));
+  return absent;
+}
+
+/// Only members of the last generation are heard: who comes to it may not have connected to all of them yet.
+bool Meeting::are_apart(const JoinRequest& one, const JoinRequest& other) const {
+  const auto says = [this](const JoinRequest& who, const JoinRequest& of) {
+    return who.last == last() &&
+           std::ranges::find(who.unreached, std::pair(of.name, of.incarnation)) != who.unreached.end();
+  };
+  return says(one, other) || says(other, one);
+}
+
+/// Those that have come: members of the last generation as they were, then others.
+std::vector<const JoinRequest*> Meeting::in_order() const {
+  const Generation& before = last();
+  std::vector<const JoinRequest*> out;
+  for (const std::string& name : before.members)
+    for (const auto& one : joined_)
+      if (one && one->name == name && one->last == before) out.push_back(&*one);
+  for (const auto& one : joined_)
+    if (one && std::ranges::find(out, &*one) == out.end()) out.push_back(&*one);
+  return out;
+}
+
+std::vector<std::string> Meeting::left_out() const {
+  std::vector<std::string> out;
+  for (std::vector<const JoinRequest*> left = in_order();;) {
+    const auto apart = [&](const JoinRequest* one) {
+      return std::ranges::count_if(left, [&](const JoinRequest* other) { return are_apart(*one, *other); });
+    };
+    const auto most = std::ranges::max_element(left.rbegin(), left.rend(), {}, apart);
+    if (most == left.rend() || apart(*most) == 0) return out;
+    out.push_back((*most)->name);
+    left.erase(std::next(most).base());
+  }
+}
+
+std::vector<std::string> Meeting::apart_from(const std::string& name) const {
+  std::vector<std::string> out;
+  const auto of = std::ranges::find_if(joined_, [&](const auto& one) { return one && one->name == name; });
+  if (of == joined_.end()) return out;
+  for (const auto& one : joined_)
+    if (one && are_apart(**of, *one)) out.push_back(one->name);
+  return out;
 }
 
 MeetingResult Meeting::end(const collective::Secret& secret) {
-  const Generation before = last();
   is_over_ = true;
-  std::vector<const JoinRequest*> order;
-  for (const std::string& name : before.members)
-    for (const auto& one : joined_)
-      if (one && one->name == name && one->last == before) order.push_back(&*one);
-  for (const auto& one : joined_)
-    if (one && std::ranges::find(order, &*one) == order.end()) order.push_back(&*one);
-  MeetingResult out{.generation = before.number + 1, .secret = secret};
+  std::vector<const JoinRequest*> order = in_order();
+  std::erase_if(order, [out = left_out()](const JoinRequest* one) { return contains(out, one->name); });
+  MeetingResult out{.generation = last().number + 1, .secret = secret};
   for (const JoinRequest* const one : order) {
     out.members.push_back({one->name, one->host, one->address});
     out.devices.push_back(one->devices);

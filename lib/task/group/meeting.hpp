@@ -35,6 +35,8 @@ struct JoinRequest {
   std::vector<std::pair<std::string, std::string>> agreement = {};
   Generation last = {};                 // that it was a member of
   std::vector<std::string> ended = {};  // tasks whose processes it knows to have ended
+  /// Members of `last`, by name and incarnation, that it has lost without a word from them, or could not connect to.
+  std::vector<std::pair<std::string, std::uint64_t>> unreached = {};
 };
 /// What every member is told.
 struct MeetingResult {
@@ -45,12 +47,15 @@ struct MeetingResult {
   std::vector<std::string> at;              // by rank: addresses of their endpoints
   collective::Secret secret{};
 };
-/// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know.
+/// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know. Also the
+/// answer to a member that the meeting has ended without.
 struct Referral {
   std::string to = {};
   std::uint64_t generation = 0;           // that makes steps, or meets again, there; 0: a first meeting
   std::string at = {};                    // where whom to ask is, if it is known
   std::vector<std::string> missing = {};  // for whom a meeting that is held there waits, and what they do
+  std::vector<std::string> members = {};  // of the generation there
+  std::vector<std::string> apart = {};    // members that the asker has to reach before it asks again
 };
 
 // Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
@@ -106,11 +111,18 @@ class Meeting {
   /// Ends the meeting. Members of the last generation keep their order, and others come after them, in the cluster's
   /// order. `secret`: fresh.
   MeetingResult end(const collective::Secret& secret);
+  /// Names of those that have come, but are left out, since they and other members don't reach each other, as one of
+  /// them says: those that are left all reach each other. Who doesn't reach most is left out first, then who is last.
+  std::vector<std::string> left_out() const;
+  /// Those that have come whom this one doesn't reach, or that don't reach it.
+  std::vector<std::string> apart_from(const std::string& name) const;
 
  private:
   Result<std::size_t> place_of(const std::string& name);
   const Generation& last() const;
   std::vector<std::string> present() const;
+  bool are_apart(const JoinRequest& one, const JoinRequest& other) const;
+  std::vector<const JoinRequest*> in_order() const;
 
   std::vector<std::string> names_;  // those that nobody knew before they came are last
   const std::size_t least_, most_;

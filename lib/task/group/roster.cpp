@@ -16,6 +16,7 @@ void Roster::up(const std::string& name, std::uint64_t incarnation) {
   lost_.erase(name);
   refusals_.erase(name);
   reasons_.erase(name);
+  silent_.erase(name);
   up_.insert(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && member->second != incarnation)
@@ -24,12 +25,21 @@ void Roster::up(const std::string& name, std::uint64_t incarnation) {
     ended_.erase(name);
 }
 
-bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason) {
+std::vector<std::pair<std::string, std::uint64_t>> Roster::unreached() const {
+  std::vector<std::pair<std::string, std::uint64_t>> out;
+  for (const auto& [name, incarnation] : incarnations_)
+    if (silent_.contains(name) || unconnected_.contains(name)) out.emplace_back(name, incarnation);
+  return out;
+}
+
+bool Roster::lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason,
+                  bool was_silent) {
   up_.erase(name);
   const auto member = incarnations_.find(name);
   if (member != incarnations_.end() && incarnation != 0 && member->second != incarnation) return false;
   lost_.insert(name);
   if (has_ended) ended_.insert(name);
+  if (was_silent && !has_ended) silent_.insert(name);
   lost_meanwhile_[name] = incarnation;
   reasons_[name] = std::move(reason);
   return true;

@@ -28,6 +28,12 @@ class Roster {
   /// Tasks whose processes are known to have ended: those of the generation's members, where there is one.
   std::vector<std::string> ended() const { return {ended_.begin(), ended_.end()}; }
 
+  /// Members of the generation, as these processes, that were lost in silence and aren't up again, or that this one
+  /// couldn't connect to for its collectives.
+  std::vector<std::pair<std::string, std::uint64_t>> unreached() const;
+  /// The members that this process couldn't connect to; empty, once it is connected to all.
+  void set_unconnected(std::vector<std::string> names) { unconnected_ = {names.begin(), names.end()}; }
+
   /// A task answers, as this process.
   void up(const std::string& name, std::uint64_t incarnation);
   /// A task answers, and refuses this process, until it is up. False: that is known already.
@@ -35,8 +41,9 @@ class Roster {
   /// A task doesn't answer at present; it isn't lost yet.
   void silent(const std::string& name) { up_.erase(name); }
   /// A task is lost. False: it is news of a process that a member has replaced. `has_ended`: its process has. `reason`:
-  /// "its connection has ended".
-  bool lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason = {});
+  /// "its connection has ended". `was_silent`: nothing was heard of it, so that others may well hear it.
+  bool lost(const std::string& name, std::uint64_t incarnation, bool has_ended, std::string reason = {},
+            bool was_silent = false);
   /// The reason why a task that isn't up again was lost; empty if none is known.
   std::string why_lost(const std::string& name) const;
   /// The members meet from now on.
@@ -52,6 +59,7 @@ class Roster {
   Generation generation_;
   std::map<std::string, std::uint64_t> incarnations_;  // of its members
   std::set<std::string> lost_, ended_;                 // who has ended is lost, too
+  std::set<std::string> silent_, unconnected_;         // of unreached()
   std::map<std::string, std::string> reasons_;         // of losses
   std::set<std::string> up_;
   std::map<std::string, Error> refusals_;

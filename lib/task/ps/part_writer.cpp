@@ -129,15 +129,22 @@ Result<void> answer_probe(const DirectoryProbe& probe) {
   return {};
 }
 
+/// The elements of a value that are whole in its bytes from `offset` on.
+std::span<const std::byte> whole_elements(std::span<const std::byte> bytes, std::size_t offset, tensor::DType dtype) {
+  const std::size_t size = tensor::dtype_size(dtype), before = (size - offset % size) % size;
+  return bytes.subspan(std::min(before, bytes.size()));
+}
+
 /// A part that is being written.
 class PartFile {
  public:
-  static Result<PartFile> make(const process::Fd& directory, const PartPlace& place, variable::NamedValues& values) {
+  static Result<PartFile> make(const process::Fd& directory, const PartPlace& place, variable::NamedValues& values,
+                               PartWriter::Names finite) {
     const std::string name = variable::checkpoint_part_name(place.part, place.parts);
     const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
     tensor::SafetensorsFile contents{.tensors = std::move(values), .metadata = {}};
     const std::string head = TFD_TRY(tensor::format_safetensors_head(contents), "cannot write " + path);
-    PartFile out(TFD_TRY(NewFile::make(directory, name, path)), std::move(contents.tensors));
+    PartFile out(TFD_TRY(NewFile::make(directory, name, path)), std::move(contents.tensors), std::move(finite));
     TFD_TRY(out.file_.write(std::as_bytes(std::span(head))));
     return out;
   }
@@ -147,7 +154,8 @@ class PartFile {
   Result<void> write(const std::atomic<bool>& is_cancelled, const std::atomic<bool>& leave_off) {
     std::size_t left = kReleased;
     for (; !is_written(); ++at_, offset_ = 0) {
-      const tensor::Tensor& value = values_[at_].second;
+      const auto& [name, value] = values_[at_];
+      const bool is_watched = finite_ && finite_->contains(name);
       while (offset_ < value.byte_size()) {
         if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
         if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
@@ -155,6 +163,8 @@ class PartFile {
         const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk, space.size()});
         const auto chunk = tensor::read_snapshot(value, offset_, space.first(size));
         digest_ = tensor::digest(chunk, digest_);
+        if (is_watched && !variable::is_finite(value.dtype(), whole_elements(chunk, offset_, value.dtype())))
+          return fail(Code::kInternal, "variable '{}' is not finite: the checkpoint was not saved", name);
         TFD_TRY(chunk.data() == space.data() ? file_.put(size) : file_.write(chunk));
         offset_ += size;
         left -= size;
@@ -174,10 +184,12 @@ class PartFile {
   }
 
  private:
-  PartFile(NewFile file, variable::NamedValues values) : file_(std::move(file)), values_(std::move(values)) {}
+  PartFile(NewFile file, variable::NamedValues values, PartWriter::Names finite)
+      : file_(std::move(file)), values_(std::move(values)), finite_(std::move(finite)) {}
 
   NewFile file_;
   variable::NamedValues values_;
+  PartWriter::Names finite_;  // those that must be finite; null: none
   std::size_t at_ = 0;        // those before it are written
   std::size_t offset_ = 0;    // and so many bytes of this one
   std::size_t released_ = 0;  // those before it are gone
@@ -187,10 +199,10 @@ class PartFile {
 /// Writes a part in time that nobody else wants, so that updates go on as ever; what is left when that takes too long,
 /// since the processors are always busy, or somebody waits for it, as anybody else does.
 Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
-                                            const std::atomic<bool>& is_cancelled,
+                                            const PartWriter::Names& finite, const std::atomic<bool>& is_cancelled,
                                             const std::atomic<bool>& is_hurried) {
   const process::Fd directory = TFD_TRY(open_unfinished(place.directory, place.name));
-  PartFile file = TFD_TRY(PartFile::make(directory, place, values));
+  PartFile file = TFD_TRY(PartFile::make(directory, place, values, finite));
   const Clock::time_point idle_until = Clock::now() + kIdleTime;
   while (!file.is_written()) {
     Result<void> written;
@@ -219,7 +231,7 @@ void PartWriter::probe(std::uint64_t connection, DirectoryProbe probe, std::uint
 }
 
 void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
-                       std::uint64_t epoch, transport::Responder responder) {
+                       Names finite, std::uint64_t epoch, transport::Responder responder) {
   if (place.parts == 0 || place.parts > variable::kMostCheckpointParts || place.part == 0 || place.part > place.parts)
     return responder.reply(fail(Code::kInvalidArgument, "part {} of {} of a checkpoint", place.part, place.parts));
   if (!is_shown(place.directory, epoch))
@@ -227,8 +239,9 @@ void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPl
         fail(Code::kFailedPrecondition, "no probe has shown the directory {}", printable(place.directory)));
   auto work = std::make_shared<Work>(connection, export_id, std::move(responder));
   const auto own = std::make_shared<variable::NamedValues>(std::move(values));  // a std::function can be copied
-  work->run = [place = std::move(place), own](const Work& self) -> Result<transport::Message> {
-    return encode(TFD_TRY(write_part(place, *own, self.is_cancelled, self.is_hurried)));
+  work->run = [place = std::move(place), own,
+               finite = std::move(finite)](const Work& self) -> Result<transport::Message> {
+    return encode(TFD_TRY(write_part(place, *own, finite, self.is_cancelled, self.is_hurried)));
   };
   add(std::move(work));
 }

@@ -29,9 +29,11 @@ class PartWriter {
 
   /// Answers a probe.
   void probe(std::uint64_t connection, DirectoryProbe probe, std::uint64_t epoch, transport::Responder responder);
+  using Names = std::shared_ptr<const std::set<std::string>>;
   /// Writes values, whose memory is released one by one, and answers with the part. `export_id` is what it ends by.
+  /// kInternal: one of `finite` is not finite, and no part is written.
   void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
-             std::uint64_t epoch, transport::Responder responder);
+             Names finite, std::uint64_t epoch, transport::Responder responder);
   /// Somebody waits for what this connection has being written: it isn't left to idle time any more.
   void hurry(std::uint64_t connection);
   /// Ends what was begun for an export of this connection, or for all of them.

@@ -6,6 +6,7 @@
 #include "client/sharded_state.hpp"
 #include "tfd/step/compiled_program.hpp"
 #include "tfd/step/memory_need.hpp"
+#include "tfd/step/nonfinite.hpp"
 
 namespace tfd::task {
 namespace {
@@ -48,6 +49,15 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
     }
   }
   return store;
+}
+
+/// Variables that must be finite in checkpoints, by the names that they have on parameter servers.
+PartWriter::Names stored_finite(const program::Program& program, const Placement& placement) {
+  auto out = std::make_shared<std::set<std::string>>();  // shared with what is being written
+  for (const std::string& name : step::variables_to_stay_finite(program))
+    for (const variable::PlacedVariable* copy : placed_of(placement, name))
+      for (std::size_t i = 0; i < copy->ps.size(); ++i) out->insert(stored_name(*copy, i));
+  return out;
 }
 
 bool is_read(const transport::Message& request) {
@@ -137,6 +147,7 @@ void PsService::run_loads() {
         try {
           const program::Program program = TFD_TRY(parse_loaded(loading->load));
           loading->has_modules = program.update.has_value();
+          loading->finite = stored_finite(program, loading->load.placement);
           return make_store(program, loading->load.placement, loading->position, make_engine_);
         } catch (const std::bad_alloc&) {
           return fail(Code::kResourceExhausted, "no memory for the program");
@@ -159,6 +170,7 @@ void PsService::loaded(Loading& loading) {
     served_ = std::make_shared<VariableQueues>(std::move(**loading.store), executor_);
     staged_ = StagedUpdates();
     has_modules_ = loading.has_modules;
+    states_.expect_finite(std::move(loading.finite));
     epoch_is(epoch);
   }
   loading.responder->reply(encode_empty(Kind::kLoadProgram));

@@ -61,6 +61,7 @@ class PsService {
     int position = 0;
     std::shared_ptr<transport::Responder> responder;  // shared with the posted action
     std::optional<Result<variable::VariableStore>> store = {};
+    PartWriter::Names finite = {};  // variables that must be finite in checkpoints
     bool has_modules = false;
   };
   /// A read that would keep too many versions of a variable alive.

@@ -137,7 +137,7 @@ void StateTransfers::write_part(std::uint64_t connection, const transport::Messa
     values.push_back(all[position]);
   }
   exports_.erase(part->id);
-  writer_.write(connection, part->id, part->place, std::move(values), request.epoch, std::move(responder));
+  writer_.write(connection, part->id, part->place, std::move(values), finite_, request.epoch, std::move(responder));
 }
 
 Result<transport::Message> StateTransfers::begin_import(const Served& served, std::uint64_t connection) {

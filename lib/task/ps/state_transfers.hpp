@@ -25,6 +25,8 @@ class StateTransfers {
   void handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
               transport::Responder responder);
   void caller_gone(std::uint64_t connection);
+  /// What is written must have finite values of these variables, by the names that they have here.
+  void expect_finite(PartWriter::Names names) { finite_ = std::move(names); }
   /// Ends transfers without a request since then; true if others are left.
   bool drop_unused(Clock::time_point since);
   bool empty() const { return exports_.empty() && imports_.empty(); }
@@ -67,6 +69,7 @@ class StateTransfers {
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, Export> exports_;
   std::map<std::uint64_t, Import> imports_;
+  PartWriter::Names finite_;
   PartWriter writer_;
 };
 

@@ -30,6 +30,7 @@ class StreamWire final : public Wire, private Wire::Sink, private Poller::Watche
 
   std::string address() const override { return beyond_->address(); }
   LinkId connect(const std::string& address) override { return beyond_->connect(address); }
+  bool is_of_this_host(LinkId link) override { return beyond_->is_of_this_host(link); }
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
   void forget(LinkId link) override;

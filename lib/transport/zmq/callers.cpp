@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tfd/base/units.hpp"
 #include "zmq/probe.hpp"
 
 namespace tfd::transport {
@@ -85,6 +86,7 @@ void Callers::look() {
   for (; !in_turn_.empty() && now - in_turn_.front().second >= kGreetWithin; in_turn_.pop_front()) {
     if (!is_silent(in_turn_.front())) continue;
     silent_.erase(in_turn_.front().first);
+    log_.info("{}: closing a connection that has sent no greeting for {}", address_, format_duration(kGreetWithin));
     hang_up(in_turn_.front().first);
   }
 }

@@ -10,6 +10,7 @@
 #include "frame.hpp"
 #include "tfd/base/hand_over.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/process/tcp_socket.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "zmq/gate.hpp"
 #include "zmq/probe.hpp"
@@ -29,6 +30,8 @@ constexpr std::size_t kAcceptedIdBytes = 5;  // libzmq's own: 0 and a count
 constexpr std::size_t kCopied = 1024;        // copying these is cheaper than an allocation that libzmq frees
 constexpr int kHandshakeEvents =
     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+// How long the own addresses are known: thousands of peers that are away may be refused each second.
+constexpr Duration kOwnAddresses = std::chrono::seconds(10);
 
 bool set(void* socket, int option, int value) { return zmq_setsockopt(socket, option, &value, sizeof value) == 0; }
 
@@ -234,6 +237,20 @@ std::string ZmqWire::host_of(LinkId link) const {
   return std::string(address.substr(0, address.rfind(':')));
 }
 
+bool ZmqWire::is_of_this_host(LinkId link) {
+  const auto found = connections_.find(link);
+  if (found == connections_.end()) return false;
+  if (is_ipc(found->second.numeric)) return true;
+  const Clock::time_point now = Clock::now();
+  if (now - own_since_ > kOwnAddresses) {  // those of a host change
+    own_hosts_.clear();
+    own_since_ = now;
+  }
+  const auto [own, is_new] = own_hosts_.try_emplace(host_of(link), false);
+  if (is_new) own->second = process::is_own_address(own->first);
+  return own->second;
+}
+
 void ZmqWire::on_resolved(Resolver::Answer answer) {
   const auto link = static_cast<LinkId>(answer.tag);
   const auto found = connections_.find(link);
@@ -297,8 +314,16 @@ bool ZmqWire::send(LinkId link, Parcel parcel) {
   return false;
 }
 
+// The event of this connection's accept() may not be read yet: many greetings are read in one turn, and each takes time
+// where it brings shared memory. Read later, it would begin a wait for a greeting that has come already.
 void ZmqWire::has_greeted(LinkId) {
-  if (received_ != nullptr) callers_.has_greeted(zmq_msg_get(static_cast<zmq_msg_t*>(received_), ZMQ_SRCFD));
+  if (received_ == nullptr) return;
+  on_callers();
+  callers_.has_greeted(zmq_msg_get(static_cast<zmq_msg_t*>(received_), ZMQ_SRCFD));
+}
+
+void ZmqWire::on_callers() {
+  for (const Event& event : read_events(door_)) on_caller(event);
 }
 
 bool ZmqWire::receive(Sink& sink, int most) {
@@ -317,8 +342,7 @@ bool ZmqWire::receive(Sink& sink, int most) {
   if (monitor_.ready)
     for (Event& event : read_events(monitor_)) events_.push_back(std::move(event));
   if (!events_.empty()) asker_.ready = true;
-  if (door_.handle != nullptr && door_.ready)
-    for (const Event& event : read_events(door_)) on_caller(event);
+  if (door_.handle != nullptr && door_.ready) on_callers();
   const bool more = listener_.handle != nullptr && listener_.ready && receive_from(listener_, true, sink, most);
   if (!more) callers_.look();
   if (asker_.ready && receive_from(asker_, false, sink, most)) return true;

@@ -42,6 +42,7 @@ class ZmqWire final : public Wire, private Poller::Watcher {
 
   std::string address() const override { return address_; }
   LinkId connect(const std::string& address) override;
+  bool is_of_this_host(LinkId link) override;
   void disconnect(LinkId link) override;
   bool send(LinkId link, Parcel parcel) override;
   void has_greeted(LinkId link) override;
@@ -90,6 +91,7 @@ class ZmqWire final : public Wire, private Poller::Watcher {
   void answer_at_the_gate();
   static std::vector<Event> read_events(Socket& monitor);
   void on_event(Sink& sink, const Event& event);
+  void on_callers();
   void on_caller(const Event& event);
   void on_failed_handshake(const Event& event) const;
   static Failure failure_of(const Event& event);
@@ -120,6 +122,8 @@ class ZmqWire final : public Wire, private Poller::Watcher {
   Greetings greetings_;
   Resolver resolver_;
   std::unordered_map<std::string, std::size_t> tries_;  // of a host with several addresses, one after the other
+  std::unordered_map<std::string, bool> own_hosts_;     // whether an address is this host's
+  Clock::time_point own_since_{};
   std::uint64_t next_link_ = 1;
   std::unordered_map<LinkId, Connection> connections_;
   std::unordered_map<std::string, LinkId> by_endpoint_;

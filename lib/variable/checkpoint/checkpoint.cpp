@@ -109,6 +109,7 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
         static_cast<int>(TFD_TRY(parse_integer(replicas->second, 1, kMostReplicas), fmt::format("{}: replicas", path)));
   if (const auto threads = metadata.find("threads"); threads != metadata.end())
     checkpoint.threads = static_cast<int>(parse_integer(threads->second, 0, INT_MAX).value_or(0));
+  if (const auto isa = metadata.find("isa"); isa != metadata.end()) checkpoint.isa = printable(isa->second);
   const auto step = metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
   if (step != metadata.end())
@@ -167,6 +168,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, con
   if (!checkpoint.data_position.empty()) out["data"] = checkpoint.data_position;
   if (checkpoint.replicas > 0) out["replicas"] = std::to_string(checkpoint.replicas);
   if (checkpoint.threads > 0) out["threads"] = std::to_string(checkpoint.threads);
+  if (!checkpoint.isa.empty()) out["isa"] = checkpoint.isa;
   return out;
 }
 

@@ -119,12 +119,15 @@ Result<CheckpointIndex> index_of_files(const std::string& directory, Steps files
 
 /// What the index names, and what the same run wrote beside it: the last one, where the process died before the index
 /// was written, and those it was about to remove, where it died after that.
-CheckpointIndex index_with_files(StoredIndex stored, Steps files) {
+CheckpointIndex index_with_files(const std::string& directory, StoredIndex stored, Steps files) {
   CheckpointIndex out{.run = std::move(stored.run), .writer = std::move(stored.writer)};
   for (const std::string& name : stored.names) {
     const auto file =
         std::ranges::find(files, name, [](const auto& one) { return fs::path(one.second).filename().string(); });
-    if (file == files.end()) continue;  // somebody has removed it
+    if (file == files.end()) {  // somebody has removed it
+      out.missing.push_back((fs::path(directory) / name).string());
+      continue;
+    }
     out.checkpoints.push_back(std::move(*file));
     files.erase(file);
   }
@@ -182,7 +185,7 @@ Result<CheckpointIndex> read_checkpoint_index(const std::string& directory) {
   if (!text && text.error().code == Code::kNotFound) return index_of_files(directory, std::move(files), {});
   if (!text) return index_of_files(directory, std::move(files), text.error().message);
   auto stored = parse_index(*text);
-  if (stored) return index_with_files(std::move(*stored), std::move(files));
+  if (stored) return index_with_files(directory, std::move(*stored), std::move(files));
   std::string why = fmt::format("{}: {}", path, stored.error().message);
   if (stored.error().code == Code::kInvalidArgument) return fail(Code::kInvalidArgument, "{}", why);
   return index_of_files(directory, std::move(files), std::move(why));

@@ -48,6 +48,7 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& path) {
   }
   out.parts_.push_back(TFD_TRY(tensor::SafetensorsReader::open(path)));
   out.specs_ = out.parts_.front().specs();
+  out.unsupported_ = out.parts_.front().unsupported();
   out.metadata_ = out.parts_.front().metadata();
   for (const auto& [name, spec] : out.specs_) {
     out.values_[name] = {{0, name}};
@@ -71,6 +72,7 @@ Result<void> CheckpointReader::open_parts() {
     if (!part && !fs::exists(path_, error)) return fail(Code::kNotFound, "{} has been removed", path_);
     parts_.push_back(TFD_TRY(std::move(part)));
     digests_.push_back(parts[i].digest);
+    unsupported_.insert(parts_.back().unsupported().begin(), parts_.back().unsupported().end());
     for (const auto& [name, spec] : parts_.back().specs()) {
       if (!specs_.emplace(name, spec).second) return twice(name);
       values_[name] = {{i, name}};
@@ -118,6 +120,8 @@ std::uint64_t CheckpointReader::bytes() const {
 Result<Tensor> CheckpointReader::read(const std::string& name) const {
   for (const auto& [counter, value] : counters_)
     if (counter == name) return Tensor::scalar(tensor::DType::kS64, value);
+  for (const auto& part : parts_)
+    if (part.unsupported().contains(name)) return part.read(name);  // an error
   const auto found = values_.find(name);
   if (found == values_.end()) return fail(Code::kNotFound, "{} has no tensor '{}'", path_, printable(name));
   const auto& stored = found->second;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <cstring>
+#include <span>
 
 #include "../elements.hpp"
 #include "formulas.hpp"
@@ -69,13 +71,45 @@ void unscale(Tensor& gradient, double scale) {
   });
 }
 
-bool is_finite(const Tensor& gradient) {
-  bool finite = true;
-  with_elements(gradient.dtype(), [&]<class E>(E) {
-    if constexpr (std::floating_point<typename E::Number>)
-      finite = std::ranges::all_of(gradient.as<typename E::Stored>(), [](auto x) { return std::isfinite(E::load(x)); });
-  });
-  return finite;
+namespace {
+
+constexpr std::size_t kAtOnce = 4096;  // elements between two looks at the result
+
+/// True if no exponent, under this mask, has all bits set. Without a branch per element, so that compilers use vectors.
+template <class Bits>
+bool has_no_full_exponent(std::span<const std::byte> elements, Bits mask) {
+  const std::size_t size = elements.size() / sizeof(Bits);
+  for (std::size_t first = 0; first < size; first += kAtOnce) {
+    unsigned found = 0;
+    for (std::size_t i = first; i < std::min(size, first + kAtOnce); ++i) {
+      Bits bits;
+      std::memcpy(&bits, elements.data() + i * sizeof(Bits), sizeof(Bits));
+      found |= (bits & mask) == mask ? 1U : 0U;
+    }
+    if (found != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_finite(tensor::DType dtype, std::span<const std::byte> elements) {
+  switch (dtype) {
+    case tensor::DType::kF32:
+      return has_no_full_exponent<std::uint32_t>(elements, 0x7f800000);
+    case tensor::DType::kF64:
+      return has_no_full_exponent<std::uint64_t>(elements, 0x7ff0000000000000);
+    case tensor::DType::kF16:
+      return has_no_full_exponent<std::uint16_t>(elements, 0x7c00);
+    case tensor::DType::kBF16:
+      return has_no_full_exponent<std::uint16_t>(elements, 0x7f80);
+    default:
+      return true;
+  }
+}
+
+bool is_finite(const Tensor& values) {
+  return is_finite(values.dtype(), {values.data(), static_cast<std::size_t>(values.byte_size())});
 }
 
 }  // namespace tfd::variable

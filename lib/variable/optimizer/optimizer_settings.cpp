@@ -64,9 +64,10 @@ void check_clipping(Settings& settings, const Group& group, const std::optional<
 
 /// "loss_scale": 1024 is a fixed one, {"initial": …, "growth_steps": …} moves; a program that skips has one that moves.
 void read_nonfinite(Settings& settings, OptimizerSettings& out) {
-  const std::string rule = settings.text("on_nonfinite", "", {"stop", "skip"});
+  const std::string rule = settings.text("on_nonfinite", "", {"stop", "skip", "continue"});
   if (rule == "stop") out.on_nonfinite = OnNonfinite::kStop;
   if (rule == "skip") out.on_nonfinite = OnNonfinite::kSkip;
+  if (rule == "continue") out.on_nonfinite = OnNonfinite::kContinue;
   const auto* scale = settings.find("loss_scale", false);
   if (scale == nullptr) {
     if (out.on_nonfinite == OnNonfinite::kSkip) out.loss_scale = LossScale{};
@@ -81,10 +82,11 @@ void read_nonfinite(Settings& settings, OptimizerSettings& out) {
   LossScale moving;
   moving.initial = own.number("initial", moving.initial, kPositive);
   moving.growth_steps = own.whole("growth_steps", moving.growth_steps, 1);
-  if (out.on_nonfinite == OnNonfinite::kStop)
-    own.add(Error{Code::kInvalidArgument,
-                  settings.path() + ".loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"",
-                  {}});
+  if (!rule.empty() && out.on_nonfinite != OnNonfinite::kSkip)
+    own.add(Error{
+        Code::kInvalidArgument,
+        fmt::format("{}.loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"{}\"", settings.path(), rule),
+        {}});
   if (auto read = own.finish(); !read) settings.add(std::move(read).error());
   out.on_nonfinite = OnNonfinite::kSkip;
   out.loss_scale = moving;

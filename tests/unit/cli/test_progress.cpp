@@ -120,6 +120,18 @@ TEST_CASE("progress: what is printed on the same terminal erases the bar, which 
   CHECK(terminal.text() == "after\r\n");
 }
 
+TEST_CASE("progress: a bar that isn't full is erased at the end") {
+  Terminal terminal;
+  Io io = on(terminal, "xterm");
+  Progress progress(io, "train", 8);
+  progress.update(2, "");
+  (void)terminal.text();
+  progress.finish();
+  CHECK(terminal.text() == "\r\x1b[K");
+  CHECK(io.err.write("interrupted\n"));
+  CHECK(terminal.text() == "interrupted\r\n");
+}
+
 TEST_CASE("progress: stdout that is no terminal, or another one, leaves the bar alone") {
   Terminal terminal, other;
   Io io = on(terminal, "xterm");

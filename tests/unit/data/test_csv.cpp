@@ -172,9 +172,147 @@ TEST_CASE("csv: takes headers, other delimiters and quotes") {
   CHECK(Read("1\t 2\n3\t4 \n", "1", "f32", R"(, "delimiter": "\t")").flat() == Numbers{2, 4});
   CHECK(Read("1\t2\n3\t\n", "1", "f32", R"(, "delimiter": "\t")").message == "d.csv:2: column 1 is empty");
   CHECK(Read("\"a, \"\"b\"\"\",2\n\"c\",\"4\"\nd,5\n", "1").flat() == Numbers{2, 4, 5});
-  CHECK(Read("1,2\n\"1,2\n", "1").message == "d.csv:2: a quote is not closed on its line");
+  CHECK(Read("1,2\n\"1,2\n", "1").message ==
+        "d.csv:2: a quote is not closed (if quotes are text here, set \"quoting\": \"none\")");
   CHECK(Read("1,2\n\"1\",2,3\n", "1").message == "d.csv:2: 3 columns instead of 2");
   CHECK(Read("1,2\n1,\"x\"\n", "1").message == "d.csv:2: column 1: 'x' is not a number");
+}
+
+TEST_CASE("csv: a row that is wrong is left out with skip, be it the first of its file or another one") {
+  const auto rows = [](const std::string& text, const std::string& more = "") {
+    int skipped = 0;
+    const TemporaryDirectory directory;
+    directory.write("d.csv", text);
+    auto context = directory.context();
+    context.skipped = [&](const Error&) { ++skipped; };
+    const Drained drained = drain(dataset_of(
+        R"([{"csv": {"path": "d.csv", "on_error": "skip", "fields": {"x": {"columns": [0, 2]}})" + more + "}}]",
+        context));
+    CHECK_FALSE(drained.error);
+    return fmt::format("{}, {} skipped", fmt::join(drained.flat(), " "), skipped);
+  };
+  CHECK(rows("1\n1,2\n3,4\n") == "1 2 3 4, 1 skipped");
+  CHECK(rows("# shard 1 of exporter 3\n3,1\n4,1\n5,1\n6,1\n") == "3 1 4 1 5 1 6 1, 1 skipped");
+  CHECK(rows("x\n1,2\n") == "1 2, 1 skipped");
+  CHECK(rows("a title, in words, of the file\n1,2\n3,4\n") == "1 2 3 4, 1 skipped");
+  CHECK(rows("1,2,9\n3,4\n5,6\n") == "3 4 5 6, 1 skipped");
+  CHECK(rows("1,2,\n3,4\n5,6\n") == "3 4 5 6, 1 skipped");
+  CHECK(rows("1;2\n3,4\n") == "3 4, 1 skipped");
+  CHECK(rows("\"open\n1,2\n3,4") == "1 2 3 4, 1 skipped");
+  CHECK(rows("\"one\ntwo\",\"open\n1,2\n3,4\n") == "1 2 3 4, 1 skipped");
+  CHECK(rows("x\ny\n") == ", 2 skipped");
+  CHECK(rows("1,2\nx\n3,4\n1,2,3\n") == "1 2 3 4, 2 skipped");
+  const std::string header = R"(, "header": true)";
+  CHECK(rows("# made by x\nx,y\n1,2\n", header) == "1 2, 1 skipped");
+  CHECK(rows("# made by x\n\nx,y\n1,2\n", header) == "1 2, 1 skipped");
+  CHECK(rows("x,y\n1,2\n", header) == "1 2, 0 skipped");
+  CHECK(rows("x,y\n", header) == ", 0 skipped");
+  CHECK(rows("x\n", header) == ", 1 skipped");
+  // The columns are those that most of the first rows have, also where these are many.
+  std::string long_file = "1,2,9\n1,2,9\n1,2,9\n";
+  for (int i = 0; i < 200; ++i) long_file += "1,2\n";
+  CHECK(rows(long_file).ends_with(", 3 skipped"));
+}
+
+TEST_CASE("csv: without skip a first row that is wrong ends the pass, with its place") {
+  CHECK(Read("# made by x\n1,2\n", "1").message == "d.csv:1: 1 column, but the fields need 2");
+  CHECK(Read("\"open\n1,2\n", "1").message.starts_with("d.csv:1: a quote is not closed"));
+  CHECK(Read("\n# made by x\nx,y\n1,2\n", "1", "f32", R"(, "header": true)").message ==
+        "d.csv:2: 1 column, but the fields need 2");
+}
+
+TEST_CASE("csv: a row whose quotes hold line breaks is one row, and one error") {
+  CHECK(Read("7,\"see\n8, or 9\"\n1,plain\n").flat() == Numbers{7, 1});
+  CHECK(Read("1,x\nx,\"see\r\n8\"\n2,x\n").message ==
+        "d.csv:2: column 0: 'x' is not a number (the row's quotes go on to line 3)");
+  CHECK(Read("1,x\nx,\"see\n8\"\n2,x\ny,x\n", "0", "f32", R"(, "on_error": "skip")").flat() == Numbers{1, 2});
+}
+
+TEST_CASE("csv: with \"quoting\": \"none\" quotes are text") {
+  const std::string none = R"(, "quoting": "none")";
+  CHECK(Read("\"open,1\n5\" nail,2\n", "1", "f32", none).flat() == Numbers{1, 2});
+  CHECK(Read("\"1\"\n", "0", "f32", none).message.starts_with("d.csv:1: column 0: '\"1\"' is not a number"));
+  CHECK(error_of(R"([{"csv": {"path": "d", "quoting": "all", "fields": {"x": {"columns": 0}}}}])").message ==
+        R"([0].csv.quoting: must be "minimal" or "none")");
+}
+
+TEST_CASE("csv: a row of empty columns isn't blank where blanks are the delimiter") {
+  CHECK(Read("1\t2\n\t\n", "1", "f32", R"(, "delimiter": "\t")").message == "d.csv:2: column 1 is empty");
+}
+
+TEST_CASE("csv: columns are named by the header, in whatever order each file has them") {
+  const TemporaryDirectory directory;
+  directory.write("a.csv", "x, \"y\",z\n1,2,3\n");
+  directory.write("b.csv", "z,y,x\n6,5,4\n");
+  const auto values = [&](const std::string& columns) {
+    return values_of(R"([{"csv": {"path": "*.csv", "header": true, "fields": {"f": {"columns": )" + columns + "}}}}]",
+                     directory.context());
+  };
+  CHECK(values(R"("x")") == Numbers{1, 4});
+  CHECK(values(R"(["y", "z"])") == Numbers{2, 3, 5, 6});
+  CHECK(values(R"(["z", "z"])") == Numbers{3, 3, 6, 6});
+  CHECK(values("[0, 2]") == Numbers{1, 2, 6, 5});
+}
+
+TEST_CASE("csv: a name that isn't a column's is an error with the nearest one and those that are there") {
+  const std::string header = R"(, "header": true)";
+  CHECK(Read("alpha,beta\n1,2\n", R"("betta")", "f32", header).message ==
+        "d.csv:1: no column 'betta', did you mean 'beta'? (there: alpha and beta)");
+  CHECK(Read("a,a\n1,2\n", R"("a")", "f32", header).message == "d.csv:1: 2 columns are named 'a'");
+  CHECK(Read("# by x\na,b\n1,2\n", R"("b")", "f32", header + R"(, "on_error": "skip")").flat() == Numbers{2});
+  CHECK(Read("5,6\na,b\n1,2\n", R"("b")", "f32", header + R"(, "on_error": "skip")").flat() == Numbers{2});
+  CHECK(error_of(R"([{"csv": {"path": "d", "fields": {"x": {"columns": "a"}}}}])").message ==
+        R"([0].csv.fields.x.columns: a name needs "header": true, or the "names" of all columns)");
+}
+
+TEST_CASE("csv: \"names\" name the columns of a file without a header, or with another one") {
+  const std::string names = R"(, "names": ["a", "b"])";
+  CHECK(Read("1,2\n3,4\n", R"("b")", "f32", names).flat() == Numbers{2, 4});
+  CHECK(Read("u,v\n3,4\n", R"("b")", "f32", names + R"(, "header": true)").flat() == Numbers{4});
+  CHECK(Read("1,2,3\n", R"("b")", "f32", names).message.starts_with("d.csv:1: 3 columns instead of 2"));
+  CHECK(error_of(R"([{"csv": {"path": "d", "names": ["a"], "fields": {"x": {"columns": "b"}}}}])")
+            .message.starts_with("[0].csv.fields.x.columns: no column 'b'"));
+  const auto plan = parse_plan(nlohmann::ordered_json::parse(
+      R"([{"csv": {"path": "d", "names": ["a", "b"], "quoting": "none", "fields": {"x": {"columns": "b"},
+          "s": {"columns": "a", "dtype": "string"}, "y": {"columns": ["a", "b"], "shape": [1, 2]}}}}])"));
+  REQUIRE(plan);
+  CHECK(parse_plan(to_json(*plan)).value() == *plan);
+}
+
+TEST_CASE("csv: a field with a vocabulary holds the positions of words") {
+  const auto read = [](const std::string& more, const std::string& text = "1,Rome\n2, Oslo \n3,\"Rome\"\n4,Lima\n") {
+    return Read(text, R"(1, "vocabulary": ["Rome", "Oslo"])" + more, "s32");
+  };
+  CHECK(read("").message == "d.csv:4: column 1: 'Lima' is not in the vocabulary");
+  CHECK(read("", "1,Rom\n")
+            .message.starts_with("d.csv:1: column 1: 'Rom' is not in the vocabulary, did you mean 'Rome'?"));
+  CHECK(read(", \"unknown\": 7").flat() == Numbers{0, 1, 0, 7});
+  const auto field = [](const std::string& more) {
+    const auto plan = parse_plan(
+        nlohmann::ordered_json::parse(R"([{"csv": {"path": "d", "fields": {"x": {"columns": 0, )" + more + "}}}}]"));
+    return plan ? format_field(instantiate(*plan, {.look_at_files = false}).value()->spec()[0]) : plan.error().message;
+  };
+  const std::string at = "[0].csv.fields.x.";
+  CHECK(field(R"("vocabulary": ["a"])") == "s32[]");
+  CHECK(field(R"("vocabulary": ["a"], "dtype": "u8")") == "u8[]");
+  CHECK(field(R"("vocabulary": ["a"], "dtype": "f32")") ==
+        at + "dtype: must be an integer, as the positions of words are");
+  CHECK(field(R"("vocabulary": ["a", "b", "a"])") == at + "vocabulary: has 'a' twice");
+  CHECK(field(R"("vocabulary": [])") == at + "vocabulary: must be a list of words");
+  CHECK(field(R"("vocabulary": ["a"], "unknown": -1, "dtype": "u8")") ==
+        at + "dtype: u8 does not hold the positions of all words");
+  CHECK(field(R"("unknown": 1)") == at + "unknown: is for a field with a \"vocabulary\"");
+  const auto plan = parse_plan(nlohmann::ordered_json::parse(
+      R"([{"csv": {"path": "d", "fields": {"x": {"columns": 0, "vocabulary": ["a", "b"], "unknown": 2}}}}])"));
+  REQUIRE(plan);
+  CHECK(parse_plan(to_json(*plan)).value() == *plan);
+}
+
+TEST_CASE("csv: whole numbers are exact however they are written") {
+  CHECK(Read("2.0\n2e0\n20e-1\n-0\n", "0", "s32").flat() == Numbers{2, 2, 2, 0});
+  CHECK(Read("9007199254740993.0\n", "0", "s64").drained.elements.size() == 1);
+  CHECK(Read("18446744073709551615.0\n1.8446744073709551615e19\n", "0", "u64").drained.elements.size() == 2);
+  CHECK(Read("1\n2.0000000000000000001\n", "0", "s32").message.find("is not a whole number") != std::string::npos);
 }
 
 TEST_CASE("csv: an empty file is an error, a header alone is no rows") {

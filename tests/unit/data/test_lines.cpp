@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // text and jsonl.
+#include <cmath>
+
 #include "kit.hpp"
 
 using namespace tfd;
@@ -92,16 +94,42 @@ TEST_CASE("jsonl: names the line, the field and what is wrong with it") {
   CHECK(wrong("[1]") == "1: not a JSON object");
   CHECK(wrong("{\"y\": 1}") == "1: 'x' is missing");
   CHECK(wrong("\n{\"x\": [1]}").starts_with("2: x: "));
-  CHECK(wrong("{\"x\": null}") == "1: x: must be a number");
-  CHECK(wrong("{\"x\": {\"npy\": \"/etc/passwd\"}}") == "1: x: must be a number");
+  CHECK(wrong("{\"x\": null}") == "1: x: must be a number, not null");
+  CHECK(wrong("{\"x\": {\"npy\": \"/etc/passwd\"}}") == "1: x: must be a number, not an object");
   CHECK(wrong("{\"x\": 1e400}").starts_with("1: "));
   const std::string list = R"({"dtype": "f32", "shape": [-1]})";
   CHECK(wrong("{\"x\": [1, 2]}\n{\"x\": 3}", list) == "2: x: must be a list");
   CHECK(wrong("{\"x\": [[1], [2, 3]]}", list).starts_with("1: x: "));
-  CHECK(wrong("{\"x\": 1.5}", R"({"dtype": "s32"})") == "1: x: 1.5 does not fit s32");
+  CHECK(wrong("{\"x\": 1.5}", R"({"dtype": "s32"})") == "1: x: 1.5 is not a whole number");
   CHECK(wrong("{\"x\": \"abc\"}", R"({"dtype": "u8"})") == "1: x: a text, but the field is u8[]");
   CHECK(wrong("{\"x\": \"abc\"}", R"({"dtype": "u8", "shape": [2]})") ==
         "1: x: a text of 3 bytes, but the field is u8[2]");
+}
+
+TEST_CASE("jsonl: numbers are those of csv, NaN as Python's json writes it, too") {
+  const TemporaryDirectory directory;
+  directory.write("a.jsonl", "{\"x\": 2.0}\n{\"x\": 2e0}\n{\"x\": -0.0}\n");
+  CHECK(values_of(R"([{"jsonl": {"path": "a.jsonl", "fields": {"x": {"dtype": "s32"}}}}])", directory.context()) ==
+        Numbers{2, 2, 0});
+  directory.write("b.jsonl", "{\"s\": \"NaN\", \"x\": [NaN, Infinity, -Infinity]}\n");
+  const Numbers special =
+      values_of(R"([{"jsonl": {"path": "b.jsonl", "fields": {"x": {"shape": [3]}}}}])", directory.context());
+  REQUIRE(special.size() == 3);
+  CHECK(std::isnan(special[0]));
+  CHECK(special[1] == INFINITY);
+  CHECK(special[2] == -INFINITY);
+  directory.write("c.jsonl", "{\"x\": 9007199254740993}\n{\"x\": 9007199254740993.0}\n{\"x\": 1e18}\n");
+  const auto iterator =
+      dataset_of(R"([{"jsonl": {"path": "c.jsonl", "fields": {"x": {"dtype": "s64"}}}}])", directory.context())
+          ->iterate()
+          .value();
+  for (const std::int64_t exact : {9007199254740993, 9007199254740993, 1000000000000000000})
+    CHECK((**iterator->next())[0].as<std::int64_t>()[0] == exact);
+  CHECK(wrong("{\"x\": NaN}", R"({"dtype": "s32"})") == "1: x: \"NaN\" is not a number");
+  CHECK(wrong("{\"x\": null}", R"({"dtype": "string"})") == "1: x: must be a string, not null");
+  CHECK(wrong("{\"x\": 5}", R"({"dtype": "string"})") == "1: x: must be a string, not 5");
+  const std::string slices = R"([{"tensor_slices": {"dtype": "s32", "shape": [3], "data": [1.0, 2e0, 3]}}])";
+  CHECK(values_of(slices) == Numbers{1, 2, 3});
 }
 
 TEST_CASE("jsonl: what is read fast is what is read otherwise, or is refused the same way") {

@@ -12,6 +12,7 @@
 #include "pjrt/cache.hpp"
 #include "pjrt/proto.hpp"
 #include "temporary_directory.hpp"
+#include "tfd/function/isa.hpp"
 
 using namespace tfd;
 using namespace tfd::function;
@@ -228,6 +229,46 @@ TEST_CASE("engine: the cache directory follows TFD_CACHE_DIR, XDG_CACHE_HOME and
   CHECK(find_cache_directory(env) == "/t");
   env.set("TFD_CACHE_DIR", "");
   CHECK(find_cache_directory(env).empty());
+}
+
+TEST_CASE("engine: a module with all-reduces of different shapes compiles") {
+  const auto results =
+      called(*compiled(module_of("two_all_reduces.mlir")),
+             {tensor::Tensor::scalar(tensor::DType::kF32, 2.0F), tensor::Tensor::zeros(tensor::DType::kF32, {3, 2})});
+  CHECK(results.at(0).as<float>()[0] == 2);
+  CHECK(results.at(1).shape() == tensor::Shape{3, 2});
+}
+
+TEST_CASE("engine: compiles for an instruction set at most, which is another entry of the cache") {
+  const std::string directory = empty_cache();
+  EngineOptions options;
+  options.plugin = plugin_path();
+  options.cache_directory = directory;
+  const auto stats = [&] {
+    const auto engine = make_engine(options).value();
+    REQUIRE(engine->compile(module_of("add.mlir")));
+    return std::pair(engine->compile_stats().compiled, engine->compile_stats().from_cache);
+  };
+  CHECK(stats() == std::pair(1, 0));
+  options.max_isa = isa_of_cpu("flags : sse4_2");
+  CHECK(stats() == std::pair(1, 0));
+  CHECK(stats() == std::pair(0, 1));
+}
+
+TEST_CASE("isa: the newest of a processor, that of XLA's flags, and what two have in common") {
+  CHECK(isa_of_cpu("processor\t: 0\nflags\t\t: fpu sse4_2 avx avx2 fma\nbugs\t: none\n") == "AVX2");
+  CHECK(isa_of_cpu("flags : sse4_2 avx avx2 avx512f avx512_vnni") == "AVX512_VNNI");
+  CHECK(isa_of_cpu("Features\t: fp asimd sve\n") == "SVE");
+  CHECK(isa_of_cpu("flags : fpu") == "");
+  CHECK(isa_of_cpu("") == "");
+  CHECK(common_isa("AVX512", "AVX2") == "AVX2");
+  CHECK(common_isa("SSE4_2", "SSE4_2") == "SSE4_2");
+  CHECK(common_isa("", "AVX") == "AVX");
+  CHECK_FALSE(common_isa("AVX", "NEON"));
+  Environment env;
+  const std::string own = find_isa(env);
+  env.set("XLA_FLAGS", "--xla_cpu_max_isa=avx --xla_cpu_max_isa=sse4_2 --xla_dump_to=/tmp");
+  CHECK(find_isa(env) == (own.empty() || own == "NEON" || own.starts_with("SVE") ? own : "SSE4_2"));
 }
 
 TEST_CASE("proto: program shapes of hostile bytes are nothing, never a crash") {

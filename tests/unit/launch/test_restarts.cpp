@@ -107,6 +107,11 @@ TEST_CASE("member file: what a task says of itself, and the step that it makes, 
   CHECK(load_member_state(path).step == 1000);
   file.say(7);  // from an earlier checkpoint
   CHECK(load_member_state(path).step == 7);
+  CHECK_FALSE(load_member_state(path).is_done);
+  file.say_done();
+  file.note_step(8);
+  CHECK(load_member_state(path).is_done);
+  CHECK(load_member_state(path).standing == Standing::kMember);
   MemberFile alone(folder / "worker-2.member", false);
   alone.say(std::nullopt);
   CHECK(load_member_state(folder / "worker-2.member").standing == Standing::kAlone);
@@ -114,6 +119,8 @@ TEST_CASE("member file: what a task says of itself, and the step that it makes, 
   alone.note_step(10);
   CHECK(load_member_state(folder / "worker-2.member").standing == Standing::kAlone);
   CHECK(load_member_state(folder / "worker-2.member").step == 10);
+  alone.say_done();
+  CHECK_FALSE(load_member_state(folder / "worker-2.member").is_done);
   REQUIRE(save_file(path, "member\n"));
   CHECK(load_member_state(path).standing == Standing::kMember);
   CHECK_FALSE(load_member_state(path).step);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "programs.hpp"
 #include "tfd/tensor/npy.hpp"
@@ -18,6 +19,45 @@ Program good(std::vector<std::string> overrides = {}) {
   auto program = parse_variant(std::move(overrides));
   if (!program) FAIL(program.error().message);
   return *std::move(program);
+}
+
+std::optional<std::uint64_t> seed_of(const Program& program, const std::string& variable) {
+  return std::get<variable::RandomInit>(program.find_variable(variable)->init).seed;
+}
+std::optional<std::uint64_t> shuffle_of(const Program& program, std::size_t stage) {
+  return std::get<data::Shuffle>(program.datasets.at("train").stages.at(stage)).seed;
+}
+
+TEST_CASE("seed: one of the program gives each initializer and shuffle that states none a seed of its own") {
+  const auto seeded = [](const std::string& seed) {
+    return good(
+        {"variables.w.init={\"glorot_uniform\": {}}", "variables.more={\"shape\": [8, 2], \"init\": {\"normal\": {}}}",
+         "variables.own={\"shape\": [8, 2], \"init\": {\"normal\": {\"seed\": 5}}}",
+         R"(datasets.train=[{"csv": {"path": "train.csv", "fields": {"image": {"columns": [0, 8]}, "label": {"columns": 8, "dtype": "s32"}}}},
+                                    {"shuffle": {"buffer": 4}}, {"shuffle": {"buffer": 2}}, {"shuffle": {"buffer": 2, "seed": 3}},
+                                    {"repeat": {}}, {"batch": {"size": 4, "drop_remainder": true}}])",
+         seed});
+  };
+  const Program none = seeded("seed=null");
+  CHECK_FALSE(seed_of(none, "w"));
+  CHECK_FALSE(shuffle_of(none, 1));
+  const Program one = seeded("seed=1");
+  const std::set<std::optional<std::uint64_t>> all{seed_of(one, "w"), seed_of(one, "more"), shuffle_of(one, 1),
+                                                   shuffle_of(one, 2)};
+  CHECK(all.size() == 4);
+  CHECK_FALSE(all.contains(std::nullopt));
+  CHECK(seed_of(one, "own") == 5);
+  CHECK(shuffle_of(one, 3) == 3);
+  const Program again = seeded("seed=1"), other = seeded("seed=0");
+  CHECK(seed_of(again, "w") == seed_of(one, "w"));
+  CHECK(shuffle_of(again, 2) == shuffle_of(one, 2));
+  CHECK(seed_of(other, "w") != seed_of(one, "w"));
+  ProgramOptions options;  // as a task reads it
+  options.look_at_files = false;
+  const auto task = parse_program(one.document(), one.path, one.directory, test::memory_reader(one.files), options);
+  REQUIRE_MESSAGE(task, (task ? "" : task.error().message));
+  CHECK(seed_of(*task, "w") == seed_of(one, "w"));
+  CHECK(shuffle_of(*task, 1) == shuffle_of(one, 1));
 }
 
 TEST_CASE("program: a whole program is read, in order of creation") {
@@ -84,6 +124,15 @@ TEST_CASE("program: train, checkpoint and evaluate") {
   CHECK(timed.train->checkpoint->on == program::CheckpointsOn::kHosts);
   CHECK_FALSE(timed.train->steps);
   CHECK(timed.train->max_time == std::chrono::hours(1));
+
+  const auto every = [](const std::string& value) {
+    return good({"train.checkpoint.every=" + value}).train->checkpoint.value();
+  };
+  CHECK(every("null").every_time == std::chrono::minutes(5));  // the default
+  CHECK(every("null").every_steps == 0);
+  CHECK_FALSE(every("7").every_time);
+  CHECK_FALSE(every("never").every_time);
+  CHECK(every("never").every_steps == 0);
 
   CHECK_FALSE(good({"train=null"}).train);
   CHECK_FALSE(good({"train.checkpoint=null"}).train->checkpoint);
@@ -183,6 +232,11 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({"train.checkpoint=null", "train.checkpoint.dir=x=y"}).train->checkpoint->directory.ends_with("/x=y"));
   CHECK(good({R"(train.checkpoint.dir="2000")"}).train->checkpoint->directory.ends_with("/2000"));
   CHECK(good({"optimizer={\"sgd\": {\"learning_rate\": 0.5}}"}).rules->learning_rate_at(0) == 0.5);
+  // A bare name is the optimizer with its defaults, also for the overrides that follow.
+  CHECK(good({"optimizer=sgd"}).rules->learning_rate_at(0) ==
+        good({R"(optimizer={"sgd": {}})"}).rules->learning_rate_at(0));
+  CHECK(good({"optimizer=\"sgd\"", "optimizer.sgd.learning_rate=0.5"}).rules->learning_rate_at(0) == 0.5);
+  CHECK(good({"optimizer=sgd"}).document().find(R"("optimizer":{"sgd":{}})") != std::string::npos);
   // The one of steps and epochs that is set replaces the other; both are a mistake.
   const Program epochs = good({"datasets.train[1].repeat.count=3", "train.epochs=2"});
   CHECK((epochs.train->epochs == 2 && !epochs.train->steps));

@@ -443,6 +443,32 @@ TEST_CASE("agreement: all end where too few would be left, or who is taken away 
   }
 }
 
+TEST_CASE("agreement: after the last step of a group its members have the grace to end") {
+  AgreementOptions options = kOfThree;
+  options.grace = 7s;
+  Agreement agreement = three_members(options);
+  Report done = members(0, 0, 1);
+  SUBCASE("and those that are frozen are ended") {
+    done.standings.is_over = true;
+    agreement.report(0, done, kStart + 20s);
+    agreement.report(0, idle(), kStart + 20s);
+    agreement.tick(kStart + 26s);
+    CHECK(said(agreement) == "");
+    CHECK(agreement.next() == kStart + 27s);
+    agreement.tick(kStart + 27s);
+    CHECK(said(agreement) ==
+          "0 halt the training is done; ending those that haven't ended 7s after it; "
+          "1 halt the training is done; ending those that haven't ended 7s after it");
+    agreement.report(1, failed("worker:2", 137, 0, SIGKILL), kStart + 37s);
+    agreement.report(1, idle(), kStart + 37s);
+    CHECK(said(agreement) == "0 end 0 by 0; 1 end 0 by 0");
+  }
+  SUBCASE("but one that has handed over ends nothing") {
+    agreement.report(0, done, kStart + 20s);
+    CHECK(agreement.next() == Clock::time_point::max());
+  }
+}
+
 TEST_CASE("agreement: where all others go on, only the tasks that failed are started again, by their launcher") {
   AgreementOptions options = kOfThree;
   options.max_failures = 3;

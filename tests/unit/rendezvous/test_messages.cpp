@@ -25,7 +25,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .count = 0,
                                                   .is_refused = true,
                                                   .is_final = true,
-                                                  .standings = {3, 1, 2, 4}}));
+                                                  .standings = {3, 1, 2, 4, true}}));
   REQUIRE(report);
   CHECK(report->line == "worker:1 said \xef\xbf\xbd");
   CHECK(report->cause == "why");
@@ -36,7 +36,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(report->generation == 3);
   CHECK(report->is_refused);
   CHECK(report->is_final);
-  CHECK(report->standings == launch::Standings{3, 1, 2, 4});
+  CHECK(report->standings == launch::Standings{3, 1, 2, 4, true});
   const Command start{.kind = Command::Kind::kStart,
                       .plan = {.generation = 2,
                                .node = 1,

@@ -212,6 +212,92 @@ TEST_CASE("meeting: who is lost isn't waited for, if those who are here may go o
   }
 }
 
+TEST_CASE("meeting: of two members that don't reach each other the later one is left out") {
+  const Generation last{2, {"worker:0", "worker:1", "worker:2"}};
+  Meeting meeting(last.members, 1);
+  for (const std::string& name : last.members) {
+    auto request = member_of(name, last);
+    request.incarnation = 10;
+    if (name == "worker:1") request.unreached = {{"worker:2", 10}};
+    REQUIRE(meeting.join(request));
+  }
+  CHECK(meeting.left_out() == std::vector<std::string>{"worker:2"});
+  CHECK(meeting.apart_from("worker:2") == std::vector<std::string>{"worker:1"});
+  CHECK(meeting.is_complete());
+  SUBCASE("and told whom it has to reach") {
+    const auto result = meeting.end({});
+    CHECK(result.generation == 3);
+    CHECK(names_of(result) == "worker:0 worker:1");
+    const auto referral = task::referral_apart(meeting, result, "worker:2");
+    CHECK(referral.to == "worker:0");
+    CHECK(referral.generation == 3);
+    CHECK(referral.members == std::vector<std::string>{"worker:0", "worker:1"});
+    CHECK(referral.apart == std::vector<std::string>{"worker:1"});
+  }
+  SUBCASE("unless it is another process that wasn't reached") {
+    auto again = member_of("worker:2", last);
+    again.incarnation = 11;
+    REQUIRE(meeting.join(again));
+    CHECK(meeting.left_out().empty());
+  }
+  SUBCASE("or who says so isn't a member any more") {
+    auto old = request_of("worker:1");
+    old.incarnation = 10;
+    old.unreached = {{"worker:2", 10}};
+    REQUIRE(meeting.join(old));
+    CHECK(meeting.left_out().empty());
+  }
+}
+
+TEST_CASE("meeting: who reaches fewest is left out first, and those that are left need the quorum") {
+  const Generation last{2, {"worker:0", "worker:1", "worker:2", "worker:3"}};
+  const auto joins = [&](Meeting& meeting, const std::string& name, std::vector<std::string> unreached = {}) {
+    auto request = member_of(name, last);
+    request.incarnation = 10;
+    for (const std::string& one : unreached) request.unreached.emplace_back(one, 10);
+    REQUIRE(meeting.join(request));
+  };
+  {
+    Meeting meeting(last.members, 1);
+    joins(meeting, "worker:0", {"worker:1"});
+    joins(meeting, "worker:1", {"worker:3"});
+    joins(meeting, "worker:2");
+    joins(meeting, "worker:3");
+    CHECK(meeting.left_out() == std::vector<std::string>{"worker:1"});
+    CHECK(names_of(meeting.end({})) == "worker:0 worker:2 worker:3");
+  }
+  {
+    Meeting meeting(last.members, 4);
+    joins(meeting, "worker:0");
+    joins(meeting, "worker:1", {"worker:3"});
+    joins(meeting, "worker:2");
+    joins(meeting, "worker:3");
+    CHECK(meeting.missing() == std::vector<std::string>{"worker:3"});  // four are needed
+  }
+}
+
+TEST_CASE("roster: a member that is lost in silence isn't reached, nor is one that the collectives didn't connect to") {
+  task::Roster roster;
+  const task::MeetingResult met{.generation = 1,
+                                .members = {{"worker:0", "h", "a"}, {"worker:1", "h", "a"}, {"worker:2", "h", "a"}},
+                                .devices = {1, 1, 1},
+                                .incarnations = {10, 11, 12},
+                                .at = {"h:1", "h:2", "h:3"}};
+  roster.adopt(met);
+  CHECK(roster.unreached().empty());
+  using Names = std::vector<std::pair<std::string, std::uint64_t>>;
+  CHECK(roster.lost("worker:1", 11, false, "no heartbeat for 4s", true));
+  CHECK(roster.lost("worker:2", 12, false, "its connection has ended"));  // it may be up again at once
+  CHECK(roster.unreached() == Names{{"worker:1", 11}});
+  roster.up("worker:1", 11);
+  CHECK(roster.unreached().empty());
+  roster.set_unconnected({"worker:2"});
+  roster.up("worker:2", 12);
+  CHECK(roster.unreached() == Names{{"worker:2", 12}});
+  roster.set_unconnected({});
+  CHECK(roster.unreached().empty());
+}
+
 TEST_CASE("meeting: what counts is the newest generation that somebody was a member of") {
   const Generation older{3, {"worker:0", "worker:1", "worker:2"}}, newer{4, {"worker:1", "worker:2"}};
   Meeting meeting({"worker:0", "worker:1", "worker:2"}, 1);
@@ -264,12 +350,14 @@ TEST_CASE("roster: the first member that isn't lost holds the next meeting; who 
 }
 
 TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
-  const JoinRequest request = request_of("worker:1", 7);
+  JoinRequest request = request_of("worker:1", 7);
+  request.unreached = {{"worker:2", 8}};
   const auto parsed = task::parse_join(task::format_join(request));
   REQUIRE(parsed);
   CHECK(parsed->agreement == request.agreement);
   CHECK(parsed->pid == 7);
   CHECK(parsed->at == "127.0.0.1:7007");
+  CHECK(parsed->unreached == request.unreached);
   task::MeetingResult result{.generation = 3,
                              .members = {{"worker:0", "h", "127.0.0.1:1"}},
                              .devices = {2},
@@ -281,12 +369,15 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
   CHECK(told->at == result.at);
-  const auto referral = task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000", {"worker:1"}}));
+  const auto referral =
+      task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000", {"worker:1"}, {"worker:3"}, {"worker:4"}}));
   REQUIRE(referral);
   CHECK(referral->to == "worker:2");
   CHECK(referral->generation == 4);
   CHECK(referral->at == "h2:7000");
   CHECK(referral->missing == std::vector<std::string>{"worker:1"});
+  CHECK(referral->members == std::vector<std::string>{"worker:3"});
+  CHECK(referral->apart == std::vector<std::string>{"worker:4"});
   CHECK(task::parse_referral(R"({"ask": "worker:2", "at": "nowhere"})")->at.empty());
   CHECK(task::parse_referral(R"({"ask": "worker:2", "missing": [1]})")->missing.empty());
   for (
@@ -295,7 +386,9 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
        R"({"name": "w", "host": "h", "address": "a", "devices": 1, "agreement": [1]})",
        R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 2})",
        R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 0,
-            "last": ["w"], "ended": []})"})
+            "last": ["w"], "ended": []})",
+       R"({"name": "w", "host": "h", "address": "a", "at": "h:1", "devices": 1, "incarnation": 1, "agreement": [],
+            "generation": 1, "last": ["w"], "ended": [], "unreached": [["x"]]})"})
     CHECK(task::parse_join(text).error().code == Code::kInvalidArgument);
   for (const std::string text : {"{}", R"({"generation": -1})", R"({"generation": 1, "members": [], "secret": "zz"})",
                                  R"({"generation": 1, "members": [{"name": "w"}], "secret": ""})"})

@@ -214,6 +214,26 @@ TEST_CASE("safetensors: a file that is open gives one tensor after the other, or
   CHECK(file->read("w").error().code == Code::kDataLoss);
 }
 
+TEST_CASE("safetensors: a tensor of a type that tfd lacks hurts nobody but whoever asks for it") {
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "x.st";
+  for (const char* type : {"F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "C128"}) {
+    CAPTURE(type);
+    write_raw(path, safetensors_bytes(fmt::format(R"({{"q":{{"dtype":"{}","shape":[2],"data_offsets":[0,2]}},)", type) +
+                                          R"("w":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}})",
+                                      5));
+    const auto reader = SafetensorsReader::open(path);
+    REQUIRE(reader);
+    CHECK(reader->specs() == std::map<std::string, TensorSpec>{{"w", {DType::kU8, {3}}}});
+    CHECK(describe_unsupported(reader->unsupported()) == fmt::format("q ({}[2])", type));
+    CHECK(reader->names_in_order() == std::vector<std::string>{"w"});
+    CHECK(reader->read("w")->size() == 3);
+    CHECK(reader->read("q").error().message.starts_with(fmt::format("{}: tensor 'q' is {}[2], a type", path, type)));
+  }
+  write_raw(path, safetensors_bytes(R"({"q":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}})", 1));
+  CHECK(SafetensorsReader::open(path).error().code == Code::kDataLoss);
+}
+
 TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") {
   const test::TemporaryDirectory directory;
   const std::string path = directory / "x.st";
@@ -234,7 +254,9 @@ TEST_CASE("safetensors: what isn't one, or lies about its offsets, is refused") 
   CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8))
             .find("f32[3] takes 12 bytes") != std::string::npos);
   CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", 8))
-            .find("dtype 'F8_E4M3' is not supported") != std::string::npos);
+            .find(": tensor 'w' is F8_E4M3[3], a type that tfd does not have") == 17);
+  CHECK(error("PK\x03\x04 and more").find("is not a safetensors file, but a zip file") != std::string::npos);
+  CHECK(error("\x89HDF\r\n\x1a\n and more").find("is not a safetensors file, but an HDF5 file") != std::string::npos);
   CHECK(error(safetensors_bytes(R"({"w":{"dtype":"F32","shape":[-3],"data_offsets":[0,8]}})", 8)).find("not a size") !=
         std::string::npos);
   CHECK(error(safetensors_bytes(

@@ -57,8 +57,10 @@ TEST_CASE("json: nested lists are typed by the spec they meet") {
 TEST_CASE("json: an error says where and what") {
   CHECK(error_of("[[1], [2], [300]]", {DType::kU8, {3, 1}}) == "[2][0]: 300 does not fit u8");
   CHECK(error_of("[1, -1]", {DType::kU8, {2}}) == "[1]: -1 does not fit u8");
-  CHECK(error_of("1.5", {DType::kS32, {}}) == "1.5 does not fit s32");
+  CHECK(error_of("1.5", {DType::kS32, {}}) == "1.5 is not a whole number");
   CHECK(error_of("true", {DType::kF32, {}}) == "true does not fit f32");
+  CHECK(error_of("\"NaN\"", {DType::kS32, {}}) == "\"NaN\" is not a number");
+  CHECK(error_of("9007199254740993.0", {DType::kS64, {}}).find("does not fit s64") != std::string::npos);
   CHECK(error_of("2", {DType::kBool, {}}) == "2 does not fit bool");
   CHECK(error_of("1e39", {DType::kF32, {}}) == "1e+39 does not fit f32");
   CHECK(error_of("70000", {DType::kF16, {}}) == "70000 does not fit f16");

@@ -216,6 +216,78 @@ TEST_CASE("checkpoints: one of another program is an error that says what it lac
           ": variable 'w' is s64[], but f32[3] in p.json: it belongs to another program; --start-over moves it aside");
 }
 
+TEST_CASE("checkpoints: where all that the index names are gone, that is an error, unless the training starts over") {
+  const Directory directory;
+  Training(directory.path()).train({100, 200});
+  fs::remove(directory / "step-00000100.safetensors");
+  fs::remove(directory / "step-00000200.safetensors");
+  Training next(directory.path());
+  const auto found = next.find();
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == Code::kDataLoss);
+  CHECK(found.error().message ==
+        directory.path() +
+            ": all checkpoints that its index.json names are gone (step-00000100.safetensors, "
+            "step-00000200.safetensors): put them back, or train from the beginning with --start-over");
+  next.options.start_over = true;
+  CHECK(next.train({10}) == 0);
+  CHECK(latest_in(directory.path()) == 10);
+}
+
+TEST_CASE("checkpoints: where the newest is gone, a line says which one is used") {
+  const Directory directory;
+  Training(directory.path()).train({100, 200, 300});
+  fs::remove(directory / "step-00000100.safetensors");
+  Training newest(directory.path());
+  CHECK(newest.train({}) == 300);
+  CHECK(newest.warned.empty());
+  fs::remove(directory / "step-00000300.safetensors");
+  Training next(directory.path());
+  CHECK(next.train({}) == 200);
+  CHECK(next.warned == std::vector<std::string>{directory / "step-00000300.safetensors is gone: using " +
+                                                directory.path() + "/step-00000200.safetensors instead"});
+}
+
+TEST_CASE("checkpoints: one training holds its directory, until it ends or another one takes it") {
+  const Directory directory;
+  auto first = std::make_unique<Training>(directory.path());
+  first->train({100});
+  REQUIRE(first->checkpoints->hold(Claim::kWatchHosts));
+  Training second(directory.path()), third(directory.path());
+  REQUIRE(second.find());
+  const auto refused = second.checkpoints->hold(Claim::kWatchHosts);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Code::kPermissionDenied);
+  first->save(200);
+  second.options.take_directory = true;
+  CHECK(second.checkpoints->hold(Claim::kWatchHosts));
+  CHECK(second.checkpoints->begin());
+  first->checkpoints->begin_saving(first->at(300));
+  CHECK(first->checkpoints->finish_saving().error().code == Code::kAborted);
+  second.checkpoints->release();
+  REQUIRE(third.find());
+  CHECK(third.checkpoints->hold(Claim::kWatchHosts));
+}
+
+TEST_CASE("checkpoints: the plan says where and how often they are saved, or that nothing is") {
+  const auto plan = [](const auto& change) {
+    Training one("ck");
+    change(one);
+    one.checkpoints = std::make_unique<CheckpointManager>(*one.program.train, true, one.options);
+    one.checkpoints->say_plan();
+    return one.said.empty() ? std::string() : one.said.front();
+  };
+  using Def = program::CheckpointDef;
+  const auto of = [&](const auto& set) { return plan([&](Training& one) { set(*one.program.train->checkpoint); }); };
+  CHECK(of([](Def&) {}) == "saving to ck at the end");
+  CHECK(of([](Def& to) { to.every_time = std::chrono::minutes(5); }) == "saving to ck every 5m, and at the end");
+  CHECK(of([](Def& to) { to.every_steps = 1; }) == "saving to ck every step, and at the end");
+  CHECK(of([](Def& to) { to.every_steps = 1000; }) == "saving to ck every 1000 steps, and at the end");
+  CHECK(plan([](Training& one) { one.program.train->checkpoint.reset(); }) ==
+        "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained");
+  CHECK(plan([](Training& one) { one.options.takes_over = true; }).empty());
+}
+
 TEST_CASE("checkpoints: what is named begins a training that has nothing to go on from, and no other") {
   const Directory directory, named;
   Training(named.path()).train({300});

@@ -2,6 +2,7 @@
 //
 // Events as lines for people.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tfd/train/event_text.hpp"
 
@@ -30,6 +31,18 @@ TEST_CASE("event text: a training from its start to its end") {
         "step 300/300  done: loss 0.5; evaluation: loss 0.25  2.00s\n");
   CHECK(text.line_of(R"({"event":"end","reason":"error","step":7,"metrics":{},"error":{"message":"gone"}})") ==
         "step   7/300  ended by an error: gone\n");
+}
+
+TEST_CASE("event text: a checkpoint that is saved again, with the best variables, is said once") {
+  EventText text({});
+  const auto saved = [&](int step, const char* path, const char* more = "") {
+    return text.line_of(fmt::format(R"({{"event":"checkpoint","step":{},"path":"{}"{}}})", step, path, more));
+  };
+  CHECK(saved(10, "ck/a") == "step 10  saved ck/a\n");
+  CHECK(saved(10, "ck/best/a", R"(,"best":true)") == "step 10  best so far: saved ck/best/a\n");
+  CHECK(saved(10, "ck/a").empty());
+  CHECK(saved(20, "ck/b") == "step 20  saved ck/b\n");
+  CHECK(saved(30, "ck/a") == "step 30  saved ck/a\n");
 }
 
 TEST_CASE("event text: workers that aren't up yet") {

@@ -4,7 +4,9 @@
 // don't come back to the host in between.
 #include "tfd/train/train_loop.hpp"
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -20,7 +22,8 @@ using namespace strategy::test;
 using Strings = std::vector<std::string>;
 using Steps = std::vector<std::int64_t>;
 
-/// "w" is the number of steps. Every step's loss is its number, an evaluation says what the test says.
+/// "w" is the number of steps. Every step's loss is its number, unless the test says another one; an evaluation says
+/// what the test says.
 struct CountingDriver final : StepDriver {
   TrainRole its_role = {};
   std::int64_t chunk = 4;                 // steps at once, where nothing is in the way
@@ -28,6 +31,7 @@ struct CountingDriver final : StepDriver {
   std::int64_t data = 1'000'000;          // steps that there are data for
   std::optional<StartResult> found = {};  // what others train already
   std::function<Result<void>(std::int64_t step)> on_step = [](std::int64_t) { return Result<void>(); };
+  std::function<double(std::int64_t step)> loss = [](std::int64_t at) { return static_cast<double>(at - 1); };
   std::function<double(std::int64_t step)> metric = [](std::int64_t at) { return static_cast<double>(at); };
   std::vector<WorkerEvent> news = {};
   std::optional<std::int64_t> settled = {};
@@ -61,7 +65,7 @@ struct CountingDriver final : StepDriver {
       step::MetricAccumulator sum;
       StepCount done{.count = std::max<std::int64_t>(until - step, 1)};
       for (std::int64_t i = 0; i < done.count; ++i, ++step, ++w) {
-        sum.add({{.name = "loss", .value = static_cast<double>(step)}});
+        sum.add({{.name = "loss", .value = loss(step + 1)}});
         if (const auto stepped = on_step(step + 1); !stepped) return fail(stepped.error());
       }
       step += others;
@@ -123,12 +127,13 @@ struct Run {
     const std::string document = R"({"v": 1, "variables": {"w": {"shape": [], "init": {"zeros": {}}}}, "optimizer": )" +
                                  optimizer + R"(,
       "datasets": {"once": [{"tensor_slices": {"fields": {"x": [0.5]}}}]},
-      "functions": {"step": {"module": "f.mlir", "inputs": [{"dataset": "once", "field": "x"}], "outputs": [{"gradient": "w"}]},
+      "functions": {"step": {"module": "step.mlir", "inputs": [{"dataset": "once", "field": "x"}], "outputs": [{"metric": "loss"}, {"gradient": "w"}]},
                     "eval": {"module": "f.mlir", "inputs": [{"dataset": "once", "field": "x"}], "outputs": [{"metric": "x"}]}},
       "train": {"function": "step", "log_every": 10, )" +
                                  train + "}}";
-    const auto read = [](const std::string&) -> Result<std::string> {
-      return std::string("module { func.func public @main(%x: tensor<f32>) -> tensor<f32> { } }");
+    const auto read = [](const std::string& path) -> Result<std::string> {
+      const std::string_view results = path == "step.mlir" ? "(tensor<f32>, tensor<f32>)" : "tensor<f32>";
+      return fmt::format("module {{ func.func public @main(%x: tensor<f32>) -> {} {{ }} }}", results);
     };
     auto parsed = program::parse_program(document, "test.json", "/", read, {});
     if (!parsed) FAIL(parsed.error().message);
@@ -209,6 +214,97 @@ TEST_CASE(
   for (const json& one : run.driver.shown) CHECK(one.value("steps_per_second", 1.0) > 0);
 }
 
+TEST_CASE("train loop: a loss that is not finite ends it, and the checkpoint before stays the newest") {
+  const Directory directory;
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Run run(R"("steps": 45, )" + saving(directory, R"(, "every": 10)"));
+    run.options.start_over = true;
+    run.driver.chunk = 1;
+    run.driver.loss = [bad](std::int64_t step) { return step < 24 ? 1 : bad; };
+    const auto summary = run.run();
+    REQUIRE_FALSE(summary);
+    CHECK(summary.error().code == Code::kInternal);
+    CHECK(summary.error().message ==
+          fmt::format("metric 'loss' is {} at step 24 (train.on_nonfinite=continue goes on with it); the same command "
+                      "without --start-over continues from {}/step-00000020.safetensors (step 20)",
+                      std::isnan(bad) ? "NaN" : "infinite", directory.path()));
+    CHECK(run.steps_of("checkpoint") == Steps{10, 20});
+    CHECK(run.last()["reason"] == "error");
+    CHECK(run.last()["nonfinite"] == json{{"metric", "loss"}, {"step", 24}});
+    CHECK(run.logged.empty());
+  }
+}
+
+TEST_CASE("train loop: a loss that is not finite is a warning where the program says so, and other metrics are") {
+  const auto is_one_warning = [](const Run& run) {
+    return run.logged == Strings{"metric 'loss' is NaN at step 3: the training goes on"};
+  };
+  const auto diverges = [](std::int64_t step) { return step < 3 ? 1 : std::numeric_limits<double>::quiet_NaN(); };
+  for (const auto& [train, optimizer] : {std::pair(R"("steps": 5, "on_nonfinite": "continue")", R"({"sgd": {}})"),
+                                         std::pair(R"("steps": 5)", R"({"sgd": {"on_nonfinite": "continue"}})")}) {
+    Run run(train, optimizer);
+    run.driver.chunk = 1;
+    run.driver.loss = diverges;
+    CHECK(run.run_well().reason == "done");
+    CHECK(is_one_warning(run));
+  }
+  Run skips(R"("steps": 5)", R"({"sgd": {"on_nonfinite": "skip"}})");
+  skips.driver.loss = diverges;
+  CHECK(skips.run_well().reason == "done");
+  CHECK(skips.logged.empty());
+  Run stops(R"("steps": 5, "on_nonfinite": "stop")", R"({"sgd": {"on_nonfinite": "skip"}})");
+  stops.driver.loss = diverges;
+  CHECK_FALSE(stops.run());
+  Run evaluates(R"("steps": 5, "evaluate": {"function": "eval"})");  // its only metric is no loss by name
+  evaluates.driver.metric = [](std::int64_t) { return std::numeric_limits<double>::infinity(); };
+  const auto evaluated = evaluates.run();
+  REQUIRE_FALSE(evaluated);
+  CHECK(evaluated.error().message.starts_with("evaluation: metric 'x' is infinite at step 5 ("));
+}
+
+TEST_CASE("train loop: a variable that is not finite is not saved, and ends the training") {
+  const Directory directory;
+  const auto trains = [&](std::int64_t at, const std::string& more) {
+    Run run(R"("steps": 45, )" + more + saving(directory, R"(, "every": 10)"));
+    run.options.start_over = true;
+    run.driver.chunk = 1;
+    run.at(at, [&] { run.driver.w = std::numeric_limits<float>::quiet_NaN(); });
+    auto summary = run.run();
+    return std::pair(summary ? std::string() : summary.error().message, run.steps_of("checkpoint"));
+  };
+  const auto [during, saved_before] = trains(20, "");
+  CHECK(during.starts_with("variable 'w' is not finite after step 20: it was not saved; the same command"));
+  CHECK(during.ends_with("step-00000010.safetensors (step 10)"));
+  CHECK(saved_before == Steps{10});
+  CHECK(std::filesystem::exists(directory.path() + "/step-00000010.safetensors"));
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/step-00000020.safetensors"));
+  CHECK(trains(45, "").first.starts_with("variable 'w' is not finite after step 45: it was not saved"));
+  const auto [none, all] = trains(20, R"("on_nonfinite": "continue", )");
+  CHECK(none.empty());
+  CHECK(all == Steps{10, 20, 30, 40, 45});
+}
+
+TEST_CASE("train loop: with several replicas a line says what each takes of a batch") {
+  const auto said = [](const std::string& train, int replicas, bool of_each = false) {
+    Run run(R"("steps": 1)" + train);
+    run.program.datasets["once"] = *data::parse_plan(
+        nlohmann::ordered_json::parse(R"([{"range": 100}, {"batch": {"size": 50, "drop_remainder": true}}])"));
+    run.program.dataset_specs["once"] = {{.name = "x", .dtype = tensor::DType::kS64, .shape = {50}}};
+    run.driver.found = StartResult{.step = 0, .replicas = replicas, .of_each_worker = of_each};
+    run.run_well();
+    return run.said;
+  };
+  CHECK(said("", 1).empty());
+  CHECK(said("", 2) == Strings{"2 replicas take a batch of 50 each, 100 a step, so an epoch has half the steps; "
+                               "train.replicas=split shares it"});
+  CHECK(said("", 4) == Strings{"4 replicas take a batch of 50 each, 200 a step, so an epoch has 1/4 of the steps; "
+                               "train.replicas=split shares it"});
+  CHECK(said(R"(, "replicas": "each")", 2, true) ==
+        Strings{"2 replicas of each worker take a batch of 50 each, 100 a step"});
+  CHECK(said(R"(, "replicas": "split")", 2) == Strings{"2 replicas share batches of 50: 25 each"});
+  CHECK(said(R"(, "replicas": "split")", 4) == Strings{"4 replicas share batches of 50: 12 or 13 each"});
+}
+
 TEST_CASE("train loop: rates are of the steps after the first one, which waits for compilers") {
   Run run(R"("steps": 10)");
   run.driver.chunk = 1;
@@ -278,7 +374,8 @@ TEST_CASE("train loop: interrupted it saves where it is and evaluates no more; t
   const auto summary = again.run_well();
   CHECK(summary.reason == "done");
   CHECK(summary.first_step == 10);
-  CHECK(again.said == Strings{"resuming from " + directory.path() + "/step-00000010.safetensors"});
+  CHECK(again.said == Strings{"saving to " + directory.path() + " every 5m, and at the end",
+                              "resuming from " + directory.path() + "/step-00000010.safetensors"});
   CHECK(again.driver.w == 40);
   CHECK(again.steps_of("eval") == Steps{10, 20, 30, 40});  // that which was due is made up for
   CHECK(again.events.front()["resumed_from"] == directory.path() + "/step-00000010.safetensors");
@@ -465,6 +562,7 @@ TEST_CASE("train loop: a second checkpoint waits for the first, which is said, a
   Run run(R"("steps": 20, )" + saving(directory, R"(, "every": 10)"));
   run.at(1, [&] { disk.hold(); });
   run.options.say = [&](const std::string& line) {
+    if (line.starts_with("saving to ")) return;
     run.said.push_back(line);
     CHECK(run.driver.calls.back() == "advance 20");  // the next state isn't taken yet
     disk.let_go();
@@ -473,6 +571,42 @@ TEST_CASE("train loop: a second checkpoint waits for the first, which is said, a
   CHECK(run.said == Strings{"waiting until the checkpoint of step 10 is on disk"});
   CHECK(run.steps_of("checkpoint") == Steps{10, 20});
   CHECK(run.last()["event"] == "end");
+}
+
+TEST_CASE("train loop: a second training in the directory is refused before it begins, unless it takes the directory") {
+  const Directory directory;
+  const std::string train = R"("steps": 20, )" + saving(directory, R"(, "every": 10)");
+  Run first(train);
+  first.at(5, [&] {
+    Run second(train);
+    const auto refused = run_train_loop(second.program, second.driver, second.options);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == Code::kPermissionDenied);
+    CHECK(second.driver.calls.empty());
+    CHECK(second.events.empty());
+  });
+  CHECK(first.run_well().reason == "done");
+  Run evicted(R"("steps": 40, )" + saving(directory, R"(, "every": 10)"));
+  evicted.at(25, [&] {
+    Run third(R"("steps": 30, )" + saving(directory));
+    third.options.take_directory = true;
+    CHECK(third.run_well().reason == "done");
+  });
+  const auto ended = run_train_loop(evicted.program, evicted.driver, evicted.options);
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().code == Code::kAborted);
+}
+
+TEST_CASE("train loop: one that begins again, or takes the place of a lost chief, isn't refused") {
+  const Directory directory;
+  const std::string train = R"("steps": 20, )" + saving(directory, R"(, "every": 10)");
+  Run first(train);
+  first.at(5, [&] {
+    Run next(train);
+    next.options.takes_over = true;
+    CHECK(next.run_well().reason == "done");
+  });
+  CHECK(run_train_loop(first.program, first.driver, first.options).error().code == Code::kAborted);
 }
 
 TEST_CASE("train loop: a checkpoint that fails while steps go on is said, and the next one is written") {

@@ -30,12 +30,12 @@ FrameHeader some_header() {
 
 }  // namespace
 
-TEST_CASE("frame: the bytes of version 4 stay as they are") {
+TEST_CASE("frame: the bytes of version 5 stay as they are") {
   std::string out;
   append_frame(out, some_header(), "body");
   CHECK(hex(out) ==
         "f7544644"
-        "04"
+        "05"
         "03"
         "0200"
         "3412"
@@ -95,10 +95,10 @@ TEST_CASE("frame: cut off at any byte it is an error, and another version is tol
     REQUIRE(!cut);
     CHECK(cut.error().code == Code::kInvalidArgument);
   }
-  out[4] = 5;
+  out[4] = 6;
   std::span<const std::byte> rest = as_bytes(out);
   CHECK(take_frame(rest).error().code == Code::kProtocolMismatch);
-  CHECK(take_frame(rest).error().message == "speaks protocol version 5; this is version 4");
+  CHECK(take_frame(rest).error().message == "speaks protocol version 6; this is version 5");
   out[4] = 1;
   out[0] = 'x';
   CHECK(take_frame(rest).error().code == Code::kInvalidArgument);

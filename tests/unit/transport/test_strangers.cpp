@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <zmq.h>
 
+#include <future>
+
 #include "frame.hpp"
 #include "link.hpp"
 #include "message.hpp"
@@ -28,7 +30,8 @@ class Stranger {
     }
     monitor_ = zmq_socket(context_, ZMQ_PAIR);
     zmq_setsockopt(monitor_, ZMQ_RCVTIMEO, &patience, sizeof patience);
-    REQUIRE(zmq_socket_monitor(socket_, "inproc://events", ZMQ_EVENT_DISCONNECTED) == 0);
+    REQUIRE(zmq_socket_monitor(socket_, "inproc://events", ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED) ==
+            0);
     REQUIRE(zmq_connect(monitor_, "inproc://events") == 0);
     REQUIRE(zmq_connect(socket_, ("tcp://" + address).c_str()) == 0);
   }
@@ -59,25 +62,25 @@ class Stranger {
   }
 
   /// Whether the server ends the connection.
-  bool was_left() {
-    const auto over = [&] {
+  bool was_left() { return sees(ZMQ_EVENT_DISCONNECTED); }
+  /// Whether ZeroMQ's handshake succeeds.
+  bool was_let_in() { return sees(ZMQ_EVENT_HANDSHAKE_SUCCEEDED); }
+
+ private:
+  bool sees(int what) {
+    for (;;) {
       char event[6], endpoint[512];
-      if (zmq_recv(monitor_, event, sizeof event, 0) < 0) return true;
+      if (zmq_recv(monitor_, event, sizeof event, 0) < 0) return false;
       zmq_recv(monitor_, endpoint, sizeof endpoint, 0);
       std::uint16_t kind = 0;
       std::memcpy(&kind, event, sizeof kind);
-      is_left_ = kind == ZMQ_EVENT_DISCONNECTED;
-      return is_left_;
-    };
-    while (!over()) continue;
-    return is_left_;
+      if (kind == what) return true;
+    }
   }
 
- private:
   void* context_;
   void* socket_;
   void* monitor_;
-  bool is_left_ = false;
 };
 
 /// Options of a server under the key, which answers what it is sent.
@@ -200,6 +203,42 @@ TEST_CASE("strangers: who connects and says nothing is hung up on, whoever has g
   CHECK(mute.was_left());
   polite.say(std::string(1, 'x'));  // is answered: what it said makes no sense
   CHECK(polite.hear(FrameType::kGoodbye).has_value());
+}
+
+// Greetings of many that come at once are read in one turn, in which each may take long.
+TEST_CASE(
+    "strangers: who has greeted isn't hung up on, though its greeting is read before the news of its connection") {
+  const Key key;  // with one the server's thread, which is held up here, takes part in handshakes
+  ZmqBed bed("tcp");
+  std::promise<void> begun, all_greeted;
+  EndpointOptions options = serving(key);
+  options.handler = [&](const Caller&, Message request, Responder responder) {
+    begun.set_value();
+    all_greeted.get_future().wait();
+    responder.reply(std::move(request));
+  };
+  const auto server = bed.make(std::move(options));
+  Client client({key});
+  Seen<int> answers;
+  client.endpoint->request(client.endpoint->add_peer("ps:0", server->address()), text_message("x"), soon(),
+                           [&](const Result<Message>& answer) { answers.add(answer ? 1 : 0); });
+  begun.get_future().wait();
+  std::vector<std::unique_ptr<Stranger>> many;
+  for (int i = 0; i < 8; ++i) {
+    many.push_back(std::make_unique<Stranger>(server->address(), key));
+    CHECK(many.back()->was_let_in());
+    many.back()->say_hello();
+  }
+  all_greeted.set_value();
+  CHECK(answers.wait(1).front() == 1);
+  Stranger mute(server->address(), key);
+  CHECK(mute.was_left());
+  std::string ping;
+  append_frame(ping, {.type = FrameType::kPing}, "");
+  for (const auto& one : many) {
+    one->say(ping);
+    CHECK(one->hear(FrameType::kPong).has_value());
+  }
 }
 
 TEST_CASE("strangers: answers that ask for room are made as they are taken") {

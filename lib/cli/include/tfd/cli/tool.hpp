@@ -96,7 +96,8 @@ struct Option {
   std::string help;         // one sentence, without the default
   Target target;
   std::vector<std::string> choices = {};
-  std::string env = {};            // "TFD_TIMEOUT": used where the option isn't given
+  std::vector<std::pair<std::string, std::string>> aliases = {};  // other words for choices: {"ls", "list"}
+  std::string env = {};                                           // "TFD_TIMEOUT": used where the option isn't given
   std::string shown_default = {};  // printed as (default: …) instead of the target's value
   bool required = false;
   bool hidden = false;
@@ -164,9 +165,10 @@ Result<T> as_usage(Result<T> result, std::string_view option) {
 /// line where the message holds "\nhint: ".
 std::string error_line(std::string_view tool, const Error& error);
 
-/// Words filled into lines of at most 80 columns that start at column `indent`; the first one is filled up to `column`
+/// Words filled into lines of at most `columns` that start at column `indent`; the first one is filled up to `column`
 /// already. Every line but the last ends with `line_end`; a newline ends the text.
-std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end = "");
+std::string fill(std::string_view text, std::size_t indent, std::size_t column, std::string_view line_end = "",
+                 std::size_t columns = 80);
 
 /// "0.1.0", and "0.1.0 (git describe)" where that was known when tfd was configured.
 std::string version();

@@ -63,6 +63,9 @@ struct Members {
   /// Known to the members of this generation alone: they prove it to each other, and derive session keys from it.
   Secret secret{};
   bool is_encrypted = false;  // TCP by AES-256-GCM; else only the proof
+  /// How long another host may leave unanswered what TCP sends it, while a collective is awaited, until its member is
+  /// lost. Zero: nobody looks.
+  Duration silence{};
 };
 
 /// Where this process's peers connect to. It is bound before the members are known, since its address is part of them,
@@ -196,8 +199,10 @@ using FindLost = std::function<std::optional<Error>()>;
 
 /// Connects the members. kDeadlineExceeded names those that didn't come, kPermissionDenied one that doesn't know the
 /// secret; kFailedPrecondition: MPI's processes aren't the members. A group of one needs no listener (null). One that
-/// `find_lost` names isn't waited for: its error is the result.
+/// `find_lost` names isn't waited for: its error is the result. Where it ends with the deadline, `unconnected` has the
+/// names of members with which no connection came about.
 Result<std::unique_ptr<Communicator>> connect(Members members, Listener* listener, const Engine& engine,
-                                              Deadline deadline, const FindLost& find_lost = {});
+                                              Deadline deadline, const FindLost& find_lost = {},
+                                              std::vector<std::string>* unconnected = nullptr);
 
 }  // namespace tfd::collective

@@ -50,7 +50,10 @@ struct FileList {
 
 struct CsvField {
   FieldSpec spec;
-  std::int64_t first_column = 0;  // as many as the shape has elements
+  std::int64_t first_column = 0;             // as many as the shape has elements
+  std::vector<std::string> names = {};       // of its columns; then first_column says nothing
+  std::vector<std::string> vocabulary = {};  // words, whose positions the field holds in place of them
+  std::optional<std::int64_t> unknown = {};  // what it holds for another word; nullopt: that is an error
   friend bool operator==(const CsvField&, const CsvField&) = default;
 };
 struct CsvSource {
@@ -59,6 +62,8 @@ struct CsvSource {
   bool header = false;
   char delimiter = ',';
   bool skip_errors = false;
+  bool quotes = true;                   // a field that begins with a quote is quoted
+  std::vector<std::string> names = {};  // of all columns, in place of the header's
   friend bool operator==(const CsvSource&, const CsvSource&) = default;
 };
 
@@ -304,6 +309,8 @@ struct Plan {
 /// The pipelines within a stage: those of a zip, for one.
 std::span<const Plan> inner_plans(const Stage& stage);
 std::span<Plan> inner_plans(Stage& stage);
+/// Gives every shuffle of the pipeline that states no seed one of its own, by its number among the shuffles.
+void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t number)>& seed_of);
 /// Whether one of the stages, those of inner pipelines too, is such a one.
 bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_such);
 /// Whether what its functions make decides how many elements there are: a filter, or a map that skips errors.
@@ -335,5 +342,9 @@ Result<void> state_specs(Plan& plan, const DatasetContext& context);
 /// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound where files are looked at and
 /// aren't there. The iterators' errors come with the source's file and line.
 Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const DatasetContext& context);
+
+/// Why a pass has no elements: "1000 rows make no batch of 5000 with drop_remainder". Empty: for another reason.
+/// `count`: elements of a pass over the beginning of the pipeline.
+std::string why_empty(const Plan& plan, const std::function<Result<std::int64_t>(const Plan&)>& count);
 
 }  // namespace tfd::data

@@ -64,7 +64,8 @@ struct EngineOptions {
   std::string device_kind = {};  // "cpu", "gpu", "tpu": the plug-in must be for it; empty: any
   /// XLA_FLAGS of the process's environment, which XLA reads by itself: a part of the cache's keys.
   std::string xla_flags = {};
-  Log log = {};  // messages about its cache
+  std::string max_isa = {};  // the newest instruction set that CPUs' programs may have (isa.hpp); empty: any
+  Log log = {};              // messages about its cache
   /// Called before the compiler sees a module, on the thread that compiles; what it returns lives until that is over.
   std::function<std::shared_ptr<void>(const std::string& module)> on_compile = {};
 };

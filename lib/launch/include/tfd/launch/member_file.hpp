@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The file by which a task tells its launcher which step it makes, and whether it goes on when others die
-// (TFD_MEMBER_FILE): "joining", and once it is of a group "member STEP"; "step STEP" of one that doesn't. Thread rule:
-// a MemberFile is used by one thread; functions touch the disk.
+// (TFD_MEMBER_FILE): "joining", and once it is of a group "member STEP", and "done" after its last step; "step STEP" of
+// one that doesn't. Thread rule: a MemberFile is used by one thread; functions touch the disk.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +22,7 @@ enum class Standing : std::uint8_t {
 struct MemberState {
   Standing standing = Standing::kAlone;
   std::optional<std::int64_t> step = {};  // that it makes, if it states one
+  bool is_done = false;                   // a member whose group has made its last step
 };
 
 /// What stands in the file; kAlone if there is none.
@@ -36,6 +37,8 @@ class MemberFile {
   void say(std::optional<std::int64_t> step);
   /// A member makes this step now: no news for who watches the file, and one system call.
   void note_step(std::int64_t step);
+  /// The group has made its last step.
+  void say_done();
 
  private:
   std::string text_of(std::int64_t step) const;

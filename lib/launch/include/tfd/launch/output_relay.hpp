@@ -3,7 +3,8 @@
 //
 // Passes on what tasks write: whole lines, stdout and stderr apart, the task's name before each. Nothing is dropped: a
 // reader that is slow slows the tasks down, as without a launcher, and when it has gone they get SIGPIPE at their next
-// write. Thread rule: lives on the thread that turns its EventLoop.
+// write. A terminal that is closed ends nothing: the tasks have something to save. Thread rule: lives on the thread
+// that turns its EventLoop.
 #include <array>
 #include <functional>
 #include <memory>
@@ -57,6 +58,8 @@ class OutputRelay {
   void pass_on(Source& source, std::string_view fresh);
   void close(Source& source);
   void settle(Sink& sink);
+  /// Lets its sources go on if there is room.
+  void resume(const Sink& sink);
   void lose(Sink& sink);
 
   process::EventLoop& loop_;

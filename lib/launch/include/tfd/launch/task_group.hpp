@@ -45,9 +45,10 @@ struct TaskFailure {
 /// Counts of a host's tasks with a rank, by what they say of themselves (Standing).
 struct Standings {
   int running = 0;
-  int alone = 0;    // of those that run: they end if another one does
-  int members = 0;  // of those that run
-  int done = 0;     // were members, and ended well
+  int alone = 0;         // of those that run: they end if another one does
+  int members = 0;       // of those that run
+  int done = 0;          // were members, and ended well
+  bool is_over = false;  // one of those said that its group had made its last step
   /// True if some run, and all of them go on without those that don't any more.
   bool go_on() const { return running > 0 && alone == 0; }
   /// True if those that run are right to refuse one that ended with this code: some are members already, or at least
@@ -61,7 +62,8 @@ struct TaskGroupOptions {
   std::string output_directory = {};               // its files get the tasks' output, instead of the relay
   bool shows_text = false;                         // people read the relay's stdout: tasks are told (TFD_TEXT_STREAM)
   Duration stop_grace = std::chrono::seconds(10);  // from SIGTERM to SIGKILL, where another task failed
-  Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL
+  Duration grace = std::chrono::seconds(25);       // from a signal that was passed on to SIGKILL; also for members to
+                                                   // end after one of them has ended well
   std::optional<int> max_failures = {};            // so often failures are made good; none: one ends the group
   int least = 1;                                   // tasks with a rank that suffice; with max_failures
   std::vector<Fault> faults_at_steps = {};         // told to their tasks at their first start
@@ -147,6 +149,7 @@ class TaskGroup {
   void replace(Task& task);
   bool is_done() const;
   void finish();
+  void finish_later();
   void cancel_replacements();
   void start_again_later(const std::string& failure, Duration wait, int failures);
   Failure note(Task& task, const process::ExitStatus& status, const MemberState& last);
@@ -176,13 +179,14 @@ class TaskGroup {
   process::Fd standing_changes_;   // inotify
   std::optional<Standings> told_;  // to those who decide
   int done_ = 0;                   // members that ended well
+  bool is_over_ = false;           // one of them had made the last step
   bool idle_ = true;               // where others decide: on_idle was called, or nothing has been started
   bool expired_ = false;
   bool kills_ = false;      // those that run get SIGKILL
   bool cut_short_ = false;  // a signal came between a failure and the next start
   int stops_ = 0;           // signals that asked for the end
   int asked_signal_ = 0;    // the first of them
-  process::EventLoop::TimerId decide_timer_ = 0, kill_timer_ = 0, check_timer_ = 0, restart_timer_ = 0;
+  process::EventLoop::TimerId decide_timer_ = 0, kill_timer_ = 0, check_timer_ = 0, restart_timer_ = 0, done_timer_ = 0;
 };
 
 }  // namespace tfd::launch

@@ -1,13 +1,17 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names in a program file, for completions of a command line: nothing of it is checked. Thread rule: pure functions.
+// A program's file, and names in it for completions of a command line: nothing of it is checked. Thread rule: free
+// functions.
 #include <string>
 #include <vector>
 
 #include "tfd/base/error.hpp"
 
 namespace tfd::program {
+
+/// A program's file: that of a folder is its program.json, if there is one.
+std::string program_file(const std::string& path);
 
 enum class NameKind { kSettings, kFunctions, kDatasets };
 

@@ -195,6 +195,8 @@ struct TrainDef {
   std::optional<Duration> max_time;
   std::int64_t log_every = 100;  // steps between `step` events
   Replicas replicas = Replicas::kEach;
+  bool states_replicas = false;
+  std::optional<bool> stops_at_nonfinite;  // "on_nonfinite": "stop" or "continue"; see Program::stops_at_nonfinite()
   std::optional<CheckpointDef> checkpoint;
   std::optional<EvaluateDef> evaluate;
   std::optional<StopDef> stop;
@@ -255,6 +257,7 @@ struct Program {
   std::shared_ptr<const variable::Optimizer> rules;  // null if there is none; shared by copies of the program
   std::optional<UpdateDef> update;                   // set if `rules` is a user-defined optimizer: see compile_rules()
   std::uint64_t seed = 0;                            // seed of random inputs that state none
+  bool states_seed = false;                          // then initializers and shuffles that state none have one of it
   std::map<std::string, data::Plan> datasets;
   std::map<std::string, data::Plan> whole_datasets;  // as stated, of those that are one worker's part of them
   std::map<std::string, data::ElementSpec> dataset_specs;
@@ -276,6 +279,8 @@ struct Program {
   /// expanded.
   std::string document() const;
   bool has_kind(FunctionKind kind) const;
+  /// True if a loss that is not finite ends the training: as `train` says, else as the optimizer does; by default.
+  bool stops_at_nonfinite() const;
   /// True if functions or data sources are commands.
   bool has_commands() const;
   /// True if there are plug-ins or commands, which servers run only if allowed to.

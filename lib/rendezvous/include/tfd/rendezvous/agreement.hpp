@@ -97,6 +97,7 @@ struct AgreementOptions {
   Duration join = std::chrono::minutes(10);
   Duration settle = std::chrono::seconds(10);  // enough are there, and nobody else has come for so long; at most thrice
   Duration report = std::chrono::seconds(10);  // between lines that say who is missing
+  Duration grace = std::chrono::seconds(25);   // for members to end after one of them has ended well
 };
 
 /// "12s", "300ms": how long somebody has waited, for people.
@@ -192,9 +193,10 @@ class Agreement {
   LauncherId cause_at_ = 0;            // the launcher that reported it
   std::optional<Clock::time_point> decide_at_;
   std::optional<Clock::time_point> finish_at_;  // a member has ended well, and no other one is known
-  bool is_short_ = false;                       // fewer than enough are left of those who run
-  bool has_said_missing_ = false;               // a line was about those who are waited for now
-  bool starts_again_ = false;                   // after kEnding
+  std::optional<Clock::time_point> done_at_;  // the same, but others say that they are members: they are to end by then
+  bool is_short_ = false;                     // fewer than enough are left of those who run
+  bool has_said_missing_ = false;             // a line was about those who are waited for now
+  bool starts_again_ = false;                 // after kEnding
   bool has_expired_ = false;
   bool has_turned_away_ = false;
   bool is_cut_short_ = false;  // a signal came between a failure and the next start

@@ -123,6 +123,8 @@ class ReplicaRunner {
   /// values: by the variable's aggregation.
   virtual Result<StepOutcome> step(const std::string& function, const VariableValues& variables, std::int64_t step,
                                    int most_elements = 0) = 0;
+  /// True if the last step failed since a loss, or a gradient, was not finite.
+  virtual bool has_diverged() const = 0;
   /// The same up to the call of the function, which the caller makes. Not for functions with lookups, which depend on
   /// variables.
   virtual Result<StepInputs> take_inputs(const std::string& function, std::int64_t step, int most_elements = 0) = 0;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tfd/step/nonfinite.hpp"
 #include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/step/replica_step.hpp"
@@ -57,9 +58,12 @@ class StepRunner {
                           std::vector<ReplicaShare> shares) const;
   /// Runs the function on these shares, and reduces its outputs with those that StepOptions::gather adds. `variables`
   /// are what it reads, including all copies; a call that runs once sees the aggregated value. Random numbers depend on
-  /// the call's step, or closure, and on the replica.
+  /// the call's step, or closure, and on the replica. kInternal: train.function's loss, or a gradient, is not finite,
+  /// and that ends the training; nothing is to be updated then.
   Result<StepResult> run(const CompiledFunction& function, const FunctionCall& call, std::vector<ReplicaShare> shares,
                          const VariableValues& variables);
+  /// True if the last run() failed since a loss or a gradient was not finite.
+  bool has_diverged() const { return has_diverged_; }
   /// The results of a function that updates nothing, of these shares alone.
   Result<ReplicaOutputs> run_alone(const CompiledFunction& function, const FunctionCall& call,
                                    std::vector<ReplicaShare> shares, const VariableValues& variables);
@@ -71,6 +75,8 @@ class StepRunner {
                                        const VariableValues& variables, const std::function<bool()>& is_stopped);
 
  private:
+  Result<void> check_losses(const program::FunctionDef& def, const FunctionCall& call, const ReplicaOutputs& outputs,
+                            const std::vector<ReplicaShare>& shares);
   CallContext context_of(const FunctionCall& call, const VariableValues& variables) const;
   double learning_rate_of(std::int64_t step) const;
   Result<void> look_up(const program::FunctionDef& function, CallContext& context,
@@ -81,6 +87,8 @@ class StepRunner {
   CompiledProgram& program_;
   const ReplicaCopies copies_;
   const StepOptions options_;
+  const LossWatch losses_;
+  bool has_diverged_ = false;
   ReplicaThreads threads_;
   const RunAtOnce run_at_once_;
 };

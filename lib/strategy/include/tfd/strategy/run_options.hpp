@@ -40,6 +40,7 @@ struct RunOptions {
   int most_workers = 0;
   /// Called before this process joins a group, and each time that it is a member, with the step that it makes next.
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};
+  std::function<void()> on_done = {};                   // after a group's last step, whatever is left to be done
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
   /// What the engine's compilers do (EngineOptions::on_compile); null: not known. Shared with the engine.
   std::shared_ptr<function::Compiling> compiling = {};

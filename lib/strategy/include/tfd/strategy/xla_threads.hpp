@@ -1,8 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many threads XLA has on CPUs. Thread rule: plain values.
+// How many threads XLA has on CPUs, and which instructions it uses there. Thread rule: plain values.
 #include <functional>
+#include <string>
 
 namespace tfd::strategy {
 
@@ -13,6 +14,11 @@ struct XlaThreads {
   bool is_stated = false;  // by the user, whose word holds; else the members of a group agree on one number
   /// Sets what they agreed on, before the engine is made.
   std::function<void(int count)> use = {};
+  /// The newest instruction set that XLA compiles for (function/isa.hpp), on which the last bits depend, too; empty:
+  /// not known, or no CPUs.
+  std::string isa = {};
+  /// Sets what the members of a group agreed on, before the engine is made.
+  std::function<void(const std::string& isa)> use_isa = {};
 };
 
 }  // namespace tfd::strategy

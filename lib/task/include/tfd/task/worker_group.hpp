@@ -43,7 +43,7 @@ class WorkerGroup {
   /// Makes this process the chief of the run, in place of any other one.
   Result<void> become_chief();
   /// Checks, before the chief speaks for the run, that it still is the chief: kPermissionDenied names the process that
-  /// has come in its place.
+  /// has come in its place. kInternal: the training of a worker has failed (stop_all()).
   Result<void> check_chief() const;
 
   /// Joins the run, also after leaving it: reads whether it was stopped and how many updates this worker has made. The
@@ -58,10 +58,13 @@ class WorkerGroup {
   /// Updates of this worker before join().
   std::int64_t updates_before() const { return updates_before_; }
 
-  /// Tells all workers to stop, before the last step.
-  Result<void> stop_all();
+  /// Tells all workers to stop, before the last step. `failure`: since this worker's training has failed so; empty: it
+  /// is complete.
+  Result<void> stop_all(const std::string& failure = {});
   /// True once the chief has told them so, as far as this worker has heard.
   bool has_stopped() const;
+  /// Why all were stopped, if one's training has failed; empty: none has.
+  std::string failure() const;
   /// Asks the service whether the run was stopped.
   Result<bool> read_stopped() const;
 

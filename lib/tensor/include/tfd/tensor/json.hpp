@@ -6,13 +6,14 @@
 // strings "NaN", "Infinity", "-Infinity"; floats print their shortest round-trip form.
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "tfd/tensor/tensor.hpp"
 
 namespace tfd::tensor {
 
-/// Reads `value` as a tensor of this spec. Nested lists must have the spec's shape; integers must fit the dtype; a bool
-/// is true or false (or 0, 1). The object forms must agree with the spec. Files are read relative to `directory`.
+/// Reads `value` as a tensor of this spec. Nested lists must have the spec's shape; numbers are those of number.hpp; a
+/// bool is true or false (or 0, 1). The object forms must agree with the spec. Files are read relative to `directory`.
 /// kInvalidArgument says where: "[2][0]: 300 does not fit u8".
 Result<Tensor> tensor_from_json(const nlohmann::json& value, const TensorSpec& spec, const std::string& directory = "");
 /// Reads a tensor without a spec: the object forms state their own; plain lists infer the shape, and s32 (s64 if a
@@ -22,5 +23,13 @@ Result<Tensor> tensor_from_json(const nlohmann::json& value, const std::string& 
 nlohmann::json tensor_to_json(const Tensor& tensor);
 /// The same as text, without building a document: appended to `out`.
 void append_json(const Tensor& tensor, std::string& out);
+
+/// Parses a document that may hold tensors, NaN and Infinity as Python writes them, too. kInvalidArgument: "not JSON:
+/// line 1, column 2: syntax error …".
+Result<nlohmann::ordered_json> parse_json(std::string_view text);
+/// What an exception of the JSON parser says, in short: "[json.exception.parse_error.101] parse error at line 1, column
+/// 2: syntax error while parsing value - invalid literal" is "line 1, column 2: syntax error while parsing value -
+/// invalid literal".
+std::string short_parse_error(std::string_view what);
 
 }  // namespace tfd::tensor

@@ -24,6 +24,9 @@ struct ByteStream {
 };
 /// Reads an array from the beginning of the stream. Errors as load_npy().
 Result<Tensor> read_npy(const ByteStream& stream);
+/// Whether the array is one whose dtype tfd lacks: objects, texts, records, dates. Other errors are left to
+/// read_npy_spec().
+bool has_unsupported_dtype(const ByteStream& stream);
 /// Only the header.
 Result<TensorSpec> read_npy_spec(const ByteStream& stream);
 /// The next bytes as a tensor, in a buffer of its own. kDataLoss for a bool that is neither 0 nor 1: XLA takes those

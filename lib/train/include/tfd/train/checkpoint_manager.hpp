@@ -6,6 +6,7 @@
 // next one is tried. Thread rule: one thread, beside which one of its own writes.
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
+#include "tfd/train/directory_lock.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 #include "tfd/variable/checkpoint_parts.hpp"
@@ -25,19 +27,27 @@ inline bool is_value(std::string_view name) {
 }
 
 /// Writes a checkpoint, as save_checkpoint(), on a thread of its own; its tensors are released as soon as they are on
-/// disk. The future's destructor waits for it.
+/// disk. The future's destructor waits for it. `finite`: variables that must be finite; kInternal names one that is
+/// not, and nothing is written then.
 std::future<Result<std::string>> save_in_background(const std::string& directory, variable::Checkpoint checkpoint,
-                                                    int keep);
+                                                    int keep, std::vector<std::string> finite);
 
 class CheckpointManager {
  public:
   /// `writes`: this task saves checkpoints. `train` and `options` outlive it.
   CheckpointManager(const program::TrainDef& train, bool writes, const TrainOptions& options);
 
+  /// Claims the directory for this training, if it exists; does nothing once it is claimed. Whatever the claim is,
+  /// TrainOptions may say to take it. Errors of DirectoryLock::acquire().
+  Result<void> hold(Claim claim);
+  /// Gives the directory back: nothing will be written.
+  void release() { lock_.reset(); }
+
   bool are_saved() const { return writes_ && train_.checkpoint.has_value(); }
   /// Finds the checkpoint to continue from: the latest of the directory's run; unreadable ones are skipped and
-  /// reported. nullopt: there is none, or none is wanted. kInvalidArgument: it is of another program, or there are
-  /// checkpoints and train.checkpoint.resume is false.
+  /// reported, and so is a missing one that was newer. nullopt: there is none, or none is wanted. kInvalidArgument: it
+  /// is of another program, or there are checkpoints and train.checkpoint.resume is false. kDataLoss: none of the
+  /// checkpoints that the index names is there.
   Result<std::optional<variable::Checkpoint>> find(const program::Program& program);
   /// Without a checkpoint to continue from: the variables of the one that TrainOptions names, at step 0.
   Result<std::optional<variable::Checkpoint>> find_initial(const program::Program& program);
@@ -51,6 +61,8 @@ class CheckpointManager {
   /// if several processes train together; else this process is one, after whoever wrote there last, who writes nothing
   /// any more if it still trains.
   Result<void> begin(std::optional<variable::CheckpointWriter> group = std::nullopt);
+  /// Reports where and how often checkpoints will be saved, or that nothing will be.
+  void say_plan() const;
   /// Reports the variables' origin.
   void say_beginning(const std::optional<variable::Checkpoint>& resumed,
                      const std::optional<variable::Checkpoint>& initial) const;
@@ -62,14 +74,16 @@ class CheckpointManager {
   /// The generation of whoever wrote last to the directory, as it was found; 0: nobody, as far as is known.
   std::uint64_t last_generation() const { return last_generation_; }
   /// Starts writing a checkpoint while training continues; its tensors are released as soon as they are on disk. The
-  /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state.
-  void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr);
+  /// previous one must be finished. `write`: others write it, in parts, and `checkpoint` has no state. `finite`: as in
+  /// save_in_background().
+  void begin_saving(variable::Checkpoint checkpoint, variable::WriteParts write = nullptr,
+                    std::vector<std::string> finite = {});
   /// Step of the checkpoint being written, until finish_saving().
   std::optional<std::int64_t> saving_step() const { return saving_step_; }
   /// True if writing has finished, after waiting at most `wait`.
   bool is_saved_within(Duration wait) const { return written_.wait_for(wait) == std::future_status::ready; }
   /// Waits until writing has finished. False if it failed, which is reported. The error where another process writes
-  /// there by now, or a task that wrote is lost.
+  /// there by now, a task that wrote is lost, or a variable is not finite (kInternal).
   Result<bool> finish_saving();
   /// Error for a last checkpoint that couldn't be written: kResourceExhausted.
   Error not_saved() const;
@@ -89,11 +103,13 @@ class CheckpointManager {
 
  private:
   Result<void> start_over();
+  Result<void> check_missing() const;
   bool is_borne(const Error& error) const;
 
   const program::TrainDef& train_;
   bool writes_;
   const TrainOptions& options_;
+  std::unique_ptr<DirectoryLock> lock_;  // null: the directory isn't claimed, or can't be
   std::optional<RunEnd> ended_;
   variable::CheckpointIndex index_;    // index of the continued run
   variable::CheckpointWriter writer_;  // this process, or its group as training began

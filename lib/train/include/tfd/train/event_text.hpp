@@ -29,6 +29,7 @@ class EventText {
  private:
   Options options_;
   std::optional<std::int64_t> steps_;  // as the start has said
+  std::string saved_;                  // the checkpoint that was said last
 };
 
 }  // namespace tfd::train

@@ -35,6 +35,9 @@ struct TrainRole {
   /// True if this is one of several processes that make each step together: a lost one ends all, and the same command
   /// starts all again.
   bool ends_with_others = false;
+  /// True if parameter servers say whether an earlier process still trains: begin() finds out, and may go on for one
+  /// that is frozen or cut off, although it still holds the directory of checkpoints.
+  bool asks_servers = false;
 
   bool saves() const { return chief.empty(); }
 };
@@ -99,6 +102,8 @@ struct StartResult {
   bool joined = false;                     // joined a training in progress, ignoring the TrainStart
   bool adopted = false;                    // continues the same run, past the TrainStart; others no longer train it
   std::optional<std::int64_t> steps = {};  // actual number of train.steps, if an epoch takes fewer than stated
+  int replicas = 1;                        // that make a step together
+  bool of_each_worker = false;             // the replicas are those of one of several workers
 };
 
 /// Reasons why an advance returned, other than a request.

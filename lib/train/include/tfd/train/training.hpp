@@ -64,6 +64,7 @@ struct TrainOptions {
   /// Goes on with a training whose chief was lost: its checkpoints are this training's, whatever start_over and
   /// train.checkpoint.resume say.
   bool takes_over = false;
+  bool take_directory = false;  // takes train.checkpoint.dir from another training that runs
   /// When a training began that begins again, since it has lost a parameter server: train.max_time counts from then.
   std::optional<Clock::time_point> began = {};
   bool start_over = false;          // moves the content of train.checkpoint.dir aside, and trains from the start

@@ -68,6 +68,9 @@ struct PeerOptions {
 
 /// The reason of kLost if a connection has ended without a goodbye: so it does when a process dies.
 inline constexpr std::string_view kConnectionReset = "connection reset";
+/// True for a reason of kLost, or kSilent: nothing was heard of the peer.
+inline constexpr std::string_view kNoHeartbeat = "no heartbeat for ";
+inline bool is_silence(std::string_view reason) { return reason.starts_with(kNoHeartbeat); }
 /// The reasons why a peer isn't up whose host's name doesn't resolve: nobody knows it, or nobody could be asked.
 inline constexpr std::string_view kNoSuchHost = "no such host", kCannotLookUp = "cannot look up the host";
 inline bool is_unresolved(std::string_view reason) {
@@ -83,8 +86,9 @@ struct PeerEvent {
   /// In kConnecting: set if the peer refuses us and will until it is replaced. `reason` says why. kPermissionDenied:
   /// one side has no key or another one; kProtocolMismatch.
   std::optional<Code> refused = {};
-  /// In kLost: true if the process is known to have ended (it sent goodbye, or its port refuses connections). If that
-  /// becomes known later, there is a second event.
+  /// In kLost: true if the process is known to have ended: it sent goodbye, another process has taken its place, or its
+  /// port of this host refuses connections. A refusal by another host proves nothing, since firewalls refuse, too. If
+  /// it becomes known later, there is a second event.
   bool is_gone = false;
 };
 

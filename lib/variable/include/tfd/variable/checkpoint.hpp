@@ -25,7 +25,8 @@ struct Checkpoint {
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
   int replicas = 0;                // of a training whose processes share its replicas; 0: not known
   int threads = 0;                 // of XLA in the process that writes it, on whose number bits depend; 0: not known
-  CheckpointWriter writer = {};    // who writes it; where it is read, who wrote last to its directory
+  std::string isa = {};          // CPUs' instruction set that XLA compiled for, on which bits depend; empty: not known
+  CheckpointWriter writer = {};  // who writes it; where it is read, who wrote last to its directory
 };
 
 /// Writes the checkpoint (atomically, synced), makes the directory if need be, writes the directory's index, then

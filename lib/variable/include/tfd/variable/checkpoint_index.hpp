@@ -40,8 +40,9 @@ struct CheckpointIndex {
   std::string run = {};  // empty: an older tfd's directory, without an index
   /// Step and path of what is there of that run, in the order in which it was written: the last one is the latest.
   std::vector<std::pair<std::int64_t, std::string>> checkpoints = {};
-  CheckpointWriter writer = {};          // that wrote last
-  std::vector<std::string> others = {};  // paths of checkpoints of other runs
+  CheckpointWriter writer = {};           // that wrote last
+  std::vector<std::string> others = {};   // paths of checkpoints of other runs
+  std::vector<std::string> missing = {};  // paths that index.json names, but that aren't there; the latest last
   /// What is wrong with index.json, where the above is what the checkpoints themselves say; empty: nothing is.
   std::string broken = {};
 };
@@ -60,7 +61,7 @@ std::string make_run_id();
 /// read, is that of the one run that its checkpoints name: kInvalidArgument where they name several. kInvalidArgument
 /// also for an index of a newer tfd.
 Result<CheckpointIndex> read_checkpoint_index(const std::string& directory);
-/// Atomically. `index.others` and `broken` aren't written.
+/// Atomically. `index.others`, `missing` and `broken` aren't written.
 Result<void> write_checkpoint_index(const std::string& directory, const CheckpointIndex& index);
 
 }  // namespace tfd::variable

@@ -24,10 +24,13 @@ class CheckpointReader {
 
   const std::string& path() const { return path_; }
   const std::map<std::string, tensor::TensorSpec>& specs() const { return specs_; }
+  /// Tensors of types that tfd lacks, which aren't among the values.
+  const tensor::UnsupportedTensors& unsupported() const { return unsupported_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// Size of its files.
   std::uint64_t bytes() const;
-  /// A value, in a buffer of its own. kNotFound; kDataLoss: a file has become shorter.
+  /// A value, in a buffer of its own. kNotFound; kInvalidArgument: of a type that tfd lacks; kDataLoss: a
+  /// file has become shorter.
   Result<tensor::Tensor> read(const std::string& name) const;
   /// Its rows [first, first + count) of dimension 0; the caller has checked that they exist. Errors as read().
   Result<tensor::Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
@@ -54,6 +57,7 @@ class CheckpointReader {
 
   std::string path_;
   std::map<std::string, tensor::TensorSpec> specs_;
+  tensor::UnsupportedTensors unsupported_;
   std::map<std::string, std::string> metadata_;
   std::vector<tensor::SafetensorsReader> parts_;
   std::vector<std::uint64_t> digests_;                 // of the parts; none: it is one file

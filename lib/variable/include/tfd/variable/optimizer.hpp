@@ -42,9 +42,12 @@ struct VariableState {
   }
 };
 
-/// What happens to a step whose gradients are not all finite: its updates are applied, the step is an error, or it is
-/// skipped.
-enum class OnNonfinite { kApply, kStop, kSkip };
+/// What happens to a step whose gradients are not all finite: its updates are applied, and a loss that is not finite
+/// ends the training (kApply) or does not (kContinue); the step is an error; or it is skipped.
+enum class OnNonfinite { kApply, kContinue, kStop, kSkip };
+
+/// True if the gradients of every step are looked at.
+inline bool looks_at_gradients(OnNonfinite rule) { return rule == OnNonfinite::kStop || rule == OnNonfinite::kSkip; }
 
 /// What a function multiplies its loss with, and its gradients are divided by, so that those in half precision don't
 /// vanish. Source: keras.optimizers.LossScaleOptimizer, 3.15.
@@ -59,7 +62,9 @@ void move_loss_scale(VariableState& scale, bool is_finite, std::int64_t growth_s
 /// Divides a gradient by the loss scale. Writes in place where nobody else holds the buffer; integers stay.
 void unscale(tensor::Tensor& gradient, double scale);
 /// Whether no element is infinite or a NaN.
-bool is_finite(const tensor::Tensor& gradient);
+bool is_finite(const tensor::Tensor& values);
+/// The same of elements of this type; integers are finite.
+bool is_finite(tensor::DType dtype, std::span<const std::byte> elements);
 
 class DeviceUpdate;  // device_update.hpp
 
