@@ -20,7 +20,7 @@ refused() {
   done
   run -64 --separate-stderr env "${variables[@]}" timeout 60 tfd-run "${LINEAR[@]}" "${STRATEGY[@]}" </dev/null
   [ -z "$output" ]
-  [ "${#stderr_lines[@]}" = 1 ] || { echo "$stderr"; false; }
+  [ "$(wc -l <<<"$stderr")" = 1 ] || { echo "$stderr"; false; }
   [[ $stderr == "tfd-run: this is one of "*" that were started together, and nothing says of which cluster: "* ]] || { echo "$stderr"; false; }
   [[ $stderr == *"; --cluster none in each by itself ("* ]] || { echo "$stderr"; false; }
   [[ $stderr == *"$2"* ]] || { echo "$stderr"; false; }

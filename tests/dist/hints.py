@@ -22,7 +22,7 @@ for table in pathlib.Path(sys.argv[2]).glob("*.json"):
 # Words of other programs, behind which options aren't ours.
 OTHERS = re.compile(r"\b(mpirun|srun|sbatch|ssh|nvidia-smi|apt-get|pip|gnuplot|mlir-opt|docker|kubectl|torchrun|torch|man|python)\b")
 OURS = re.compile(r"\btfd[- ](" + "|".join(name[4:] for name in TABLES if "-" in name) + r")\b")
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9](?!\w)")
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 COMMENT = re.compile(r"//[^\n]*")
 TRAINERS = {"tfd-run", "tfd-coordinate"}
