@@ -39,6 +39,7 @@ SHARED = {  # folders and files of several tools, or of another program; a file 
     "tools/http": None,
     "lib/cli": set(),  # forms of options: "--no-x"
     "lib/resolve/spec_source.cpp": SPEC_READERS,
+    "lib/resolve/slurm/slurm_gpus.cpp": set(),  # nvidia-smi's command line
     "lib/resolve/stated_world.cpp": {"tfd-run", "tfd-launch"},
     "lib/resolve": {"tfd-resolve"},  # in_words_of_tool() names its options for the others
     "lib/train": TRAINERS,
@@ -83,8 +84,9 @@ def check(path, place):
             continue  # a row of a table: an option of like tools, and where that is here
         text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', found.group()))
         for option in OPTION.finditer(text):
-            if option.start() == 0 and text[option.end() :].startswith(": "):
-                continue  # what was typed, not what to type
+            # What was typed, not what to type.
+            if re.match(re.escape(option.group()) + ": |.*; " + re.escape(option.group()) + " is for ", text):
+                continue
             before = clause_before(text, option.start()).replace("its server was", "its tfd-serve was")
             ours = list(OURS.finditer(before))
             others = list(OTHERS.finditer(before))
