@@ -20,7 +20,7 @@ refused() {
   done
   run -64 --separate-stderr env "${variables[@]}" timeout 60 tfd-run "${LINEAR[@]}" "${STRATEGY[@]}" </dev/null
   [ -z "$output" ]
-  [ "${#stderr_lines[@]}" = 1 ] || { echo "$stderr"; false; }
+  [ "$(wc -l <<<"$stderr")" = 1 ] || { echo "$stderr"; false; }
   [[ $stderr == "tfd-run: this is one of "*" that were started together, and nothing says of which cluster: "* ]] || { echo "$stderr"; false; }
   [[ $stderr == *"; --cluster none in each by itself ("* ]] || { echo "$stderr"; false; }
   [[ $stderr == *"$2"* ]] || { echo "$stderr"; false; }
@@ -217,8 +217,10 @@ them as one; --cluster none in each by itself (OMPI_COMM_WORLD_SIZE is 2)"
 @test "alone: of several TPU slices whose hosts aren't known, ranks count over all, and a training says what to do" {
   export TPU_WORKER_HOSTNAMES=x,y TPU_WORKER_ID=1 MEGASCALE_NUM_SLICES=2 MEGASCALE_SLICE_ID=1 MEGASCALE_COORDINATOR_ADDRESS=z TPU_ACCELERATOR_TYPE=v6e-8
   run -0 --separate-stderr tfd-resolve tpu --format jax
+  output=${output//\'/}
   [[ $output == *JAX_COORDINATOR_ADDRESS=z:8482* && $output == *JAX_NUM_PROCESSES=4* && $output == *JAX_PROCESS_ID=3* ]] || { echo "$output"; false; }
   run -0 --separate-stderr tfd-resolve tpu --format pytorch
+  output=${output//\'/}
   [[ $output == *MASTER_ADDR=z* && $output == *WORLD_SIZE=4* && $output == *RANK=3* ]] || { echo "$output"; false; }
   run -0 --separate-stderr tfd-resolve tpu --get master
   [ "$output" = grpc://z:8470 ]

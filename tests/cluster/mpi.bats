@@ -142,6 +142,28 @@ check_ranks() {  # COUNT
   [ "${lines[0]}" = "ok man/tfd-resolve.1.scd:$((line - 2))" ]
 }
 
+@test "mpirun without a cluster: tfd-run and tfd-launch refuse, and what they say trains" {
+  local linear=("$TFD_SOURCE/examples/linear/program.json" --set train.steps=3) mpi size
+  for mpi in open_mpi hydra; do
+    size=OMPI_COMM_WORLD_SIZE
+    [ $mpi = open_mpi ] || size=PMI_SIZE
+    for strategy in "" "--strategy mirrored" "--strategy multi-worker-mirrored"; do
+      # shellcheck disable=SC2086
+      run --separate-stderr $mpi -n 2 tfd-run "${linear[@]}" $strategy
+      [ "$status" = 64 ] || { echo "$status: $stderr"; false; }
+      [[ $stderr == *"this is one of 2 processes that were started together"*"--cluster mpi trains in all of them as one"*"($size is 2)"* ]]
+    done
+    run --separate-stderr $mpi -n 2 tfd-launch -- sh -c 'echo rank $RANK of $WORLD_SIZE'
+    [ "$status" = 64 ] && [ -z "$output" ] || { echo "$status: $output"; false; }
+    run -0 --separate-stderr $mpi -n 2 tfd-run "${linear[@]}" --cluster mpi --replicas 2
+    jq -es '[.[] | select(.event == "start")] | length == 1 and .[0].workers == 2' <<<"$output"
+    # An open stdin, which each launcher gives to some ranks, doesn't hide what tfd-resolve sets.
+    run -0 --separate-stderr $mpi -n 2 tfd-resolve mpi -- tfd-run "${linear[@]}" --strategy multi-worker-mirrored --replicas 2
+    run -0 --separate-stderr $mpi -n 2 tfd-run "${linear[@]}" --cluster none
+    [ "$(grep -c '"event":"end"' <<<"$output")" = 2 ]
+  done
+}
+
 @test "mpirun tfd-run: the ranks of both make each step together" {
   cp -r "$BATS_TEST_DIRNAME/../../examples/digits" digits
   local of line=(tfd-run digits/program.json --strategy multi-worker-mirrored --cluster mpi --key-file none --set train.steps=50)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Messages name only options that there are, and no option takes an empty value for none.
 
+bats_require_minimum_version 1.5.0
 load common
 
 @test "every option in a message is one of the tool that prints it" {

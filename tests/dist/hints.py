@@ -22,7 +22,7 @@ for table in pathlib.Path(sys.argv[2]).glob("*.json"):
 # Words of other programs, behind which options aren't ours.
 OTHERS = re.compile(r"\b(mpirun|srun|sbatch|ssh|nvidia-smi|apt-get|pip|gnuplot|mlir-opt|docker|kubectl|torchrun|torch|man|python)\b")
 OURS = re.compile(r"\btfd[- ](" + "|".join(name[4:] for name in TABLES if "-" in name) + r")\b")
-OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9](?!\w)")
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 COMMENT = re.compile(r"//[^\n]*")
 TRAINERS = {"tfd-run", "tfd-coordinate"}
@@ -39,6 +39,7 @@ SHARED = {  # folders and files of several tools, or of another program; a file 
     "tools/http": None,
     "lib/cli": set(),  # forms of options: "--no-x"
     "lib/resolve/spec_source.cpp": SPEC_READERS,
+    "lib/resolve/slurm/slurm_gpus.cpp": set(),  # nvidia-smi's command line
     "lib/resolve/stated_world.cpp": {"tfd-run", "tfd-launch"},
     "lib/resolve": {"tfd-resolve"},  # in_words_of_tool() names its options for the others
     "lib/train": TRAINERS,
@@ -83,8 +84,9 @@ def check(path, place):
             continue  # a row of a table: an option of like tools, and where that is here
         text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', found.group()))
         for option in OPTION.finditer(text):
-            if option.start() == 0 and text[option.end() :].startswith(": "):
-                continue  # what was typed, not what to type
+            # What was typed, not what to type.
+            if re.match(re.escape(option.group()) + ": |.*; " + re.escape(option.group()) + " is for ", text):
+                continue
             before = clause_before(text, option.start()).replace("its server was", "its tfd-serve was")
             ours = list(OURS.finditer(before))
             others = list(OTHERS.finditer(before))

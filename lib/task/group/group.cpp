@@ -176,9 +176,8 @@ class GroupImpl final : public Group {
 
   /// The communicator sees the end of a process by itself, behind all that it sent before, where its connection ends.
   /// It may not: no word of the end comes from a host that is gone, too.
-  /// After `expect_losses()` the endpoint may be on its way out, and nothing is lost.
   void lose_later(Error lost) TFD_REQUIRES(mutex_) {
-    if (has_left_) return;
+    if (has_left_) return;  // no loss counts, and the endpoint may be on its way out
     endpoint_->post_at(Clock::now() + kLastBytes, [this, lost = std::move(lost), of = generation_] {
       const MutexLock lock(mutex_);
       if (generation_ == of) lose(lost);
