@@ -258,7 +258,7 @@ process_of() { sed -n "s/.*$1: process \([0-9]*\)$/\1/p" launch.talk | tail -n 1
 
 @test "elastic: tfd-launch ends a member that is frozen when the others have made all steps, after --grace" {
   env --default-signal=INT tfd-launch -n 3 --workers 1:3 --silence 4s --grace 2s -v -- tfd-run "${OF_ALL[@]}" --strategy multi-worker-mirrored \
-    --set train.steps=3000 </dev/null >launch.events 2>launch.talk 3>&- &
+    --set train.steps=2000 </dev/null >launch.events 2>launch.talk 3>&- &
   RUN=$!
   RUNS+=("$RUN")
   until_true grep -q '"step":[1-9]00' launch.events
