@@ -197,6 +197,7 @@ std::vector<Check> check_all(const Environment& env) {
   std::vector<Check> out;
   check_python(env, out);
   out.push_back(check_gpu(env));
+  const auto basics = static_cast<std::ptrdiff_t>(out.size());  // these stay in front, here or not
   check_plugin(env, out);
   out.push_back(check_cache(env));
   out.push_back(check_descriptors());
@@ -207,7 +208,8 @@ std::vector<Check> check_all(const Environment& env) {
   out.push_back(check_program("ssh", "tfd-launch --hosts starts tasks through it", env));
   out.push_back(check_program("gnuplot", "tfd-plot draws by it", env));
   out.push_back(check_program("man", "tfd help shows pages by it, and as text without", env));
-  std::ranges::stable_partition(out, [](const Check& one) { return one.state != State::kOptional; });
+  std::stable_partition(out.begin() + basics, out.end(),
+                        [](const Check& one) { return one.state != State::kOptional; });
   return out;
 }
 

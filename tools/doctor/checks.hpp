@@ -20,8 +20,8 @@ struct Check {
   std::string hint = {};  // what would help, or what it is for
 };
 
-/// Looks at everything, in the order in which a newcomer needs it; what is optional, and isn't here, comes last. Loads
-/// the plug-in and makes a client of it, which may take seconds; asks no network.
+/// Looks at everything, in the order in which a newcomer needs it; behind Python and GPUs, what is optional and isn't
+/// here comes last. Loads the plug-in and makes a client of it, which may take seconds; asks no network.
 std::vector<Check> check_all(const Environment& env);
 
 /// Lines of at most `columns`, apart from words that are longer.
