@@ -127,7 +127,7 @@ SH
   RUNS+=("$RUN")
   local before
   before=$(latest ck)
-  timeout 60 bash -c "until [ \"\$(jq '.checkpoints[-1].step' ck/index.json)\" -gt $((before + 20000)) ]; do sleep 0.1; done"
+  timeout 60 bash -c "until [ \"\$(jq '.checkpoints[-1].step' ck/index.json)\" -gt $((before + 3000)) ]; do sleep 0.1; done"
   kill -TERM "$RUN"
   ends "$RUN"
 }
@@ -195,7 +195,7 @@ TABLE
   [[ $stderr == *"ck is in use by process $first on $(uname -n), which trains there and goes on; --take-over takes the directory from it"* ]]
   [ -z "$output" ]
   serve --jobs worker=1,ps=1
-  run -77 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=5
+  run -77 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
   [[ $stderr == *"ck is in use by process $first on "* ]]
   step=$(latest ck)
   RUN=$first until_event first ".event == \"checkpoint\" and .step > $step"
