@@ -195,7 +195,8 @@ Result<void> CsvRow::parse_line(std::string_view line, std::int64_t columns, Blo
     const char* end = nullptr;  // where it ends, once it is known
     for (; cell != cells_.end() && cell->column == column; ++cell) {
       std::byte* const to = cell->is_text ? nullptr : row[cell->field] + cell->offset;
-      if (!first_error && to != nullptr && cell->words == nullptr) end = parse_directly(cell->dtype, at, last, to);
+      const bool is_number = to != nullptr && cell->words == nullptr;
+      end = !first_error && is_number ? parse_directly(cell->dtype, at, last, to) : nullptr;
       if (end != nullptr && (end == last || *end == delimiter_)) continue;
       end = std::find(at, last, delimiter_);
       if (first_error) continue;

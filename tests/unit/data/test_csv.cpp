@@ -308,6 +308,19 @@ TEST_CASE("csv: a field with a vocabulary holds the positions of words") {
   CHECK(parse_plan(to_json(*plan)).value() == *plan);
 }
 
+TEST_CASE("csv: a column may be a number, a text and a word at the same time") {
+  const TemporaryDirectory directory;
+  directory.write("d.csv", "7,1\n8,2\n");
+  const auto dataset = dataset_of(R"([{"csv": {"path": "d.csv", "fields": {"n": {"columns": 0},
+      "w": {"columns": 0, "vocabulary": ["8", "7"]}, "t": {"columns": 0, "dtype": "string"}}}}])",
+                                  directory.context());
+  const auto iterator = dataset->iterate().value();
+  const Element first = **iterator->next();
+  CHECK(numbers_of(first[0]) == Numbers{7});
+  CHECK(numbers_of(first[1]) == Numbers{1});
+  CHECK(numbers_of(first[2]) == Numbers{'7'});
+}
+
 TEST_CASE("csv: whole numbers are exact however they are written") {
   CHECK(Read("2.0\n2e0\n20e-1\n-0\n", "0", "s32").flat() == Numbers{2, 2, 2, 0});
   CHECK(Read("9007199254740993.0\n", "0", "s64").drained.elements.size() == 1);
