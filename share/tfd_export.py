@@ -530,7 +530,7 @@ def _unlike_program(optimizer):
 
 
 # The keys of `train` in program.json, and those of its objects.
-_TRAIN_KEYS = {"function": None, "steps": None, "epochs": None, "max_time": None, "replicas": None, "log_every": None,
+_TRAIN_KEYS = {"function": None, "steps": None, "epochs": None, "max_time": None, "replicas": None, "log_every": None, "on_nonfinite": None,
                "checkpoint": {"dir": None, "every": None, "keep": None, "resume": None, "on": None, "by": None, "keep_best": {"metric": None, "mode": None}},
                "evaluate": {"function": None, "every": None, "steps": None},
                "stop": {"metric": None, "mode": None, "patience": None, "min_delta": None, "restore_best": None}}
@@ -1243,7 +1243,8 @@ class _Jax:
 
         fields = [j.numpy.asarray(value.astype(dtype)) for value, (_, dtype) in zip(values, batch.specs)]
         rows = {i: j.numpy.asarray(table)[fields[i]] for i, table in looked_up.items()}
-        params, state = self.initial
+        # Arrays that are bound to a GPU would have the step computed there, which rounds more.
+        params, state = j.tree_util.tree_map(lambda leaf: np.asarray(leaf) if isinstance(leaf, j.Array) and not _is_key(leaf) else leaf, self.initial)
         if self.returns_gradients:
             value, (gradients, new) = j.jit(loss)((params, rows), state, fields, given)
             of_rows = {}
@@ -2052,7 +2053,7 @@ class _Torch(_Jax):
         own = "float64" if any(one.dtype == t.float64 for one in self.module.parameters()) else "float32"
         forms = [values, *([value.astype("int64" if kind.kind in "iu" else floats if kind.name == "float32" else kind)
                             for value, kind in zip(values, kinds)] for floats in ("float32", own))]
-        with _torch_as_it_was(self.module), _without_recomputing():
+        with _torch_as_it_was(self.module), _without_recomputing(), _without_tf32(self.module):
             if not self.module.training:
                 self.module.train()
             found = []
@@ -2123,6 +2124,21 @@ class _Torch(_Jax):
                 raise
 
         return super().prediction(lambda params, state, batch: self._call(function or own, False, params, state, batch)[0], batch, name)
+
+
+@contextlib.contextmanager
+def _without_tf32(module):
+    """Within this a GPU multiplies numbers of 32 bits as such."""
+    import torch as t
+    owners = [t.backends.cudnn, t.backends.cuda.matmul] if any(one.is_cuda for one in module.parameters()) else []
+    before = [owner.allow_tf32 for owner in owners]
+    try:
+        for owner in owners:
+            owner.allow_tf32 = False
+        yield
+    finally:
+        for owner, allowed in zip(owners, before):
+            owner.allow_tf32 = allowed
 
 
 @contextlib.contextmanager
@@ -2209,6 +2225,7 @@ def _torch_as_it_was(module, values=True):
 def _torchax():
     """torchax, which most other releases of torch and jax break while it is imported."""
     import torch as t
+    numbers = np.random.get_state()
     try:
         import torchax
         import torchax.interop
@@ -2220,6 +2237,8 @@ def _torchax():
         found = ", ".join(f"{name} {version}" for name, version in {"torch": t.__version__, **versions}.items())
         said = (str(problem) or type(problem).__name__).splitlines()[0]
         raise ImportError(f"torch: torch 2.9, torchax 0.0.13 and jax 0.10 fit each other, but here are {found}: {said}") from None
+    finally:
+        np.random.set_state(numbers)
 
 
 @contextlib.contextmanager
