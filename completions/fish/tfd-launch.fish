@@ -2,6 +2,7 @@
 complete -c tfd-launch -s n -l tasks -x -d 'Start N workers; with --rendezvous, on each host'
 complete -c tfd-launch -l jobs -x -d 'Start these tasks, such as chief=1,worker=2,evaluator=1'
 complete -c tfd-launch -l cluster -r -F -a 'auto env kubernetes mpi none slurm tpu' -d 'The cluster spec: a file, - for stdin, or where to look: auto, env, kubernetes, mpi, none, slurm, tpu (default: stdin, then TF_CONFIG, unless -n, --jobs, --rendezvous or --hosts is given)'
+complete -c tfd-launch -l hostfile -r -F -d 'With --cluster mpi: mpirun\'s hostfile, where the variables don\'t say which hosts the ranks are on'
 complete -c tfd-launch -l rendezvous -x -d 'Meet the tfd-launch of other hosts there, and start together; the one on HOST serves it'
 complete -c tfd-launch -l nnodes -x -d 'With --rendezvous or --hosts, how many tfd-launch there are; with MIN:MAX hosts may be lost, and come, and failures are made good, as with --workers'
 complete -c tfd-launch -l hosts -x -d 'Start one on each of these hosts, through ssh, each with N workers: no --rendezvous is needed'

@@ -21,6 +21,24 @@ srun_ends() {  # PROCESS CODE
   [ "$code" = "$2" ] || { echo "exit code $code, not $2"; cat events talk; return 1; }
 }
 
+@test "srun without a cluster: tfd-run and tfd-launch refuse, and what they say trains; a batch script trains alone" {
+  local linear=("$TFD_SOURCE/examples/linear/program.json" --set train.steps=3) code
+  cd "$OUT"
+  for command in "tfd-run ${linear[*]}" "tfd-run ${linear[*]} --strategy mirrored" "tfd-launch -- true"; do
+    code=0
+    # shellcheck disable=SC2086
+    step -n2 $command >events 2>talk || code=$?
+    [ "$code" = 64 ] && [ ! -s events ] || { echo "$code"; cat events talk; false; }
+    grep -q 'this is one of 2 processes that were started together.*--cluster slurm trains in all of them as one.* is 2)' talk
+  done
+  step -n2 tfd-run "${linear[@]}" --cluster slurm --replicas 2 --key-file none --insecure >events 2>talk || { cat talk; false; }
+  jq -es '[.[] | select(.event == "start")] | length == 1 and .[0].workers == 2' events
+  # The batch script has the counts of the job, and is none of its tasks; a step of one task is alone, too.
+  timeout 120 sbatch --wait -n2 -o "$OUT/batch.events" -e "$OUT/batch.talk" --wrap "tfd-run ${linear[*]} && srun -n1 tfd-run ${linear[*]}" ||
+    { cat batch.talk; false; }
+  [ "$(grep -c '"event":"end"' batch.events)" = 2 ]
+}
+
 @test "srun tfd-run: two tasks serve variables, three train by themselves, and all end with 0" {
   program '{"function": "count", "steps": 20000, "log_every": 5000, "checkpoint": {"dir": "ck"}}'
   run -0 --separate-stderr step -n5 tfd-run --cluster slurm --jobs ps=2,worker=3 --insecure program.json
