@@ -84,7 +84,7 @@ bool holds_text(const Option& option) {
 Result<void> convert(const Option& option, std::span<const std::string> given) {
   const std::vector<std::string> values = without_aliases(option, given);
   for (const std::string& value : values) {
-    if (value.empty() && holds_text(option) && !option.allows_empty && !is_positional(option))
+    if (value.empty() && holds_text(option) && option.choices.empty() && !option.allows_empty && !is_positional(option))
       return fail(Code::kUsage, "the value is empty: give {}, or leave the option out",
                   option.placeholder.empty() ? "one" : option.placeholder);
     TFD_TRY(check_choice(option, value));

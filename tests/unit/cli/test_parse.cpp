@@ -65,10 +65,23 @@ TEST_CASE("cli: short switches and a value may be joined") {
   CHECK(s.io.quiet);
 }
 
+TEST_CASE("cli: an empty value is refused, as that of a variable that is unset, unless it means something") {
+  for (const Words& line : {Words{"--name", ""}, {"--name="}, {"--set", "a=1", "--set", ""}}) {
+    Sample s;
+    CHECK(s.run(line).code == 64);
+    CHECK(s.err.find(": the value is empty: give ") != std::string::npos);
+  }
+  Sample s;
+  cli::Tool tool = s.tool();
+  for (cli::Option& option : tool.options)
+    if (option.names == "--name") option.allows_empty = true;
+  CHECK(cli::run_tool_with(tool, {"--name", ""}, s.io) == 0);
+  CHECK(s.name == "");
+}
+
 TEST_CASE("cli: a value is taken as it is, whatever it looks like") {
   Sample s;
-  for (const char* value :
-       {"-5", "--wait", "[1,2]", "{}", "", "a,b", "\"x\"", "a=b", "%%", "-", "'q'", "\\n", " sp "}) {
+  for (const char* value : {"-5", "--wait", "[1,2]", "{}", "a,b", "\"x\"", "a=b", "%%", "-", "'q'", "\\n", " sp "}) {
     CAPTURE(value);
     CHECK(s.run({"--name", value}).code == 0);
     CHECK(s.name == std::string(value));
