@@ -191,8 +191,9 @@ Result<void> TrainLoop::find_beginning() {
     return {};
   }
   TFD_TRY(checkpoints_.probe());
+  if (role_.asks_servers) return {};  // hold_directory() and the plan come once the servers are there
   checkpoints_.say_plan();
-  return role_.asks_servers ? Result<void>() : checkpoints_.hold(Claim::kWatchHosts);
+  return checkpoints_.hold(Claim::kWatchHosts);
 }
 
 /// Claims the directory once the parameter servers have said whose their training is: `begun` is what they know.
@@ -251,6 +252,7 @@ Result<void> TrainLoop::begin() {
     report_.say("nothing was saved: the training starts from the beginning");
   if (!nothing_left()) {
     TFD_TRY(hold_directory(begun));
+    if (role_.asks_servers) checkpoints_.say_plan();
     TFD_TRY(checkpoints_.begin(driver_.writer()));
   }
   TFD_TRY(go_on_judging(goes_on || restored_.has_value()));
