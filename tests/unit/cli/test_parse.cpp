@@ -72,10 +72,10 @@ TEST_CASE("cli: an empty value is refused, as that of a variable that is unset, 
     CHECK(s.err.find(": the value is empty: give ") != std::string::npos);
   }
   Sample s;
-  cli::Tool tool = s.tool();
-  for (cli::Option& option : tool.options)
+  tfd::cli::Tool tool = s.tool();
+  for (tfd::cli::Option& option : tool.options)
     if (option.names == "--name") option.allows_empty = true;
-  CHECK(cli::run_tool_with(tool, {"--name", ""}, s.io) == 0);
+  CHECK(tfd::cli::run_tool_with(tool, {"--name", ""}, s.io) == 0);
   CHECK(s.name == "");
 }
 
