@@ -202,8 +202,7 @@ void TaskGroup::finish() {
   ending_ = true;
   cancel_replacements();
   for (const auto& task : tasks_)
-    for (const int number : {SIGTERM, SIGCONT})  // a stopped one ends, too
-      if (task->child && task->member.has_rank) ::kill(-task->pid, number);
+    if (task->child && task->member.has_rank) ::kill(-task->pid, SIGTERM);  // a stopped one isn't woken up for it
   kill_timer_ = loop_.at(Clock::now() + options_.stop_grace, [this] { kill(); });
 }
 

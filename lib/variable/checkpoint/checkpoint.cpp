@@ -73,6 +73,18 @@ Result<void> check_writer(const std::string& directory, const CheckpointWriter& 
               directory, last.generation, own.group == last.group ? "the" : "another", own.generation);
 }
 
+/// kAborted: another process of the same generation has written a later step. A member that was frozen while its group
+/// went on, and thaws when all others have ended, counts one generation more than it had, as they did.
+Result<void> check_step(const std::string& directory, const CheckpointWriter& last, std::int64_t last_step,
+                        const CheckpointWriter& own, std::int64_t step) {
+  const bool is_same = own.pid == 0 || last.pid == 0 || (own.pid == last.pid && own.host == last.host);
+  if (is_same || own.group.empty() || own.group != last.group || own.generation != last.generation || step >= last_step)
+    return {};
+  return fail(Code::kAborted,
+              "{}: generation {} of the group has gone on to step {} without this process, which would write step {}",
+              directory, last.generation, last_step, step);
+}
+
 Result<void> write_file(const std::string& path, const Checkpoint& checkpoint, const std::string& run) {
   return tensor::save_safetensors(
       path, {.tensors = TFD_TRY(merge_state(checkpoint)), .metadata = metadata_of(checkpoint, run)});
@@ -134,6 +146,8 @@ Result<std::string> save(const std::string& directory, const Checkpoint& checkpo
   CheckpointIndex index = TFD_TRY(read_checkpoint_index(directory));
   const bool is_of_other = !index.run.empty() && !checkpoint.run.empty() && checkpoint.run != index.run;
   if (has_index) TFD_TRY(check_writer(directory, index.writer, checkpoint.writer));
+  if (has_index && !index.checkpoints.empty())
+    TFD_TRY(check_step(directory, index.writer, index.checkpoints.back().first, checkpoint.writer, checkpoint.step));
   for (const auto& [step, other] : index.checkpoints)
     if (is_of_other && !has_index) TFD_TRY(set_aside(directory, other));
   if (is_of_other) index.checkpoints.clear();
