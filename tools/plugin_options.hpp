@@ -80,7 +80,8 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   function::EngineOptions options;
   options.plugin = TFD_TRY(function::find_plugin(env));
   options.cache_directory = function::find_cache_directory(env);
-  options.xla_flags = env.get("XLA_FLAGS");
+  const char* const flags = std::getenv("XLA_FLAGS");  // not those that this process began with: see use_isa()
+  options.xla_flags = flags != nullptr ? flags : "";
   options.max_isa = agreed_isa();
   options.positions = devices.positions;
   options.logical_devices = devices.logical_devices;
