@@ -44,7 +44,7 @@ class PjrtEngine final : public Engine {
     }
     // Everything besides the module that affects compilation.
     const std::string on = describe_devices(client_->platform(), client_->platform_version(), client_->device_infos());
-    for (const std::string& part : {std::string("tfd 3"), *hash, describe_cpu(), on, asked.xla_flags})
+    for (const std::string& part : {std::string("tfd 4"), *hash, describe_cpu(), on, asked.xla_flags, asked.max_isa})
       key_start_.add_part(part);
   }
 
