@@ -2,6 +2,7 @@
 #include "group/meeting.hpp"
 
 #include "group/directory.hpp"
+#include "group/held_meeting.hpp"
 #include "group/roster.hpp"
 #include "group/stall_line.hpp"
 #include "tfd/task/group.hpp"
