@@ -6,6 +6,8 @@
 #include <future>
 #include <thread>
 
+#include "tfd/train/directory_lock.hpp"
+
 using namespace tfd;
 using namespace tfd::bed;
 using namespace tfd::coordinator;
@@ -28,7 +30,9 @@ std::int32_t number_in(const std::string& checkpoint, const std::string& name) {
 }
 
 bool has_unfinished(const std::string& directory) {
-  return std::ranges::any_of(test::names_in(directory), [](const std::string& name) { return name.starts_with('.'); });
+  return std::ranges::any_of(test::names_in(directory), [](const std::string& name) {
+    return name.starts_with('.') && name != train::kDirectoryLockName;
+  });
 }
 
 /// A request to a task that is kept, for as long as the test likes.
