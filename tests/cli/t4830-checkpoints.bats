@@ -120,7 +120,9 @@ both_refuse() { # CODE PATTERN
     jq -n 'first(inputs | .step // empty)' lines >taken
     ended+="$(cat stated)=$(cat taken) "
   done
-  [[ $ended == "71 =10 71 10=10 71 20=20 0 "* ]] # none is stated where the disk is full from the beginning
+  echo "$ended"
+  # None is stated where the disk is full from the beginning; the lock of the directory takes the first page.
+  [[ $ended == "71 =10 71 =10 71 10=10 71 20=20 0 "* ]]
 }
 
 # Three batches, one a step.
