@@ -5,10 +5,10 @@
 //
 // 1. --cluster FILE|-|KIND|env|none.
 // 2. stdin, if it is a FIFO, a socket or a regular file: one JSON document. The end of the file before the first byte
-//    falls through. Where TF_CONFIG names a cluster, a silent stdin is given up after SpecSource::patience, and
-//    mpirun's and srun's isn't read at all.
+// falls through. Where TF_CONFIG names a cluster, a silent stdin is given up after SpecSource::patience, and the stdin
+// of mpirun and srun isn't read at all.
 // 3. TF_CONFIG, if it names a cluster. It comes before stdin for tools that are members rather than ends of a pipeline
-//    (SpecSource::prefers_environment).
+// (SpecSource::prefers_environment).
 //
 // Thread rule: one thread; blocks until the deadline.
 #include <functional>
