@@ -242,7 +242,7 @@ train_on_three() { # OF
     [ "$code" != 0 ]
     [ "$code" != 124 ]  # ended by timeout
     # The launcher may end the others before they say what they have seen, and MPI itself may, in words of its own.
-    if grep -h "^tfd-run: " talk.0 talk.2 | grep -v -e 'worker:1 is \(lost\|gone\)' -e interrupted -e 'the same command'; then
+    if grep -h "^tfd-run: " talk.0 talk.2 | grep -v -e 'worker:1 is \(lost\|gone\)' -e interrupted -e 'the same command' -e 'saving to' -e 'replicas take a batch'; then
       return 1
     fi
   done
