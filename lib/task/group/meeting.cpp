@@ -312,7 +312,7 @@ std::vector<std::string> Meeting::missing() const {
   return absent;
 }
 
-/// Only members of the last generation are heard: who comes to it may not have connected to all of them yet.
+/// Only members of the last generation are heard: a new one may not have connected to all of them yet.
 bool Meeting::are_apart(const JoinRequest& one, const JoinRequest& other) const {
   const auto says = [this](const JoinRequest& who, const JoinRequest& of) {
     return who.last == last() &&
