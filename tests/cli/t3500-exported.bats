@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The examples that were exported from frameworks (share/tfd_export.py) train as they do there. The losses that are compared
 # with are beside the examples, written by their export.py; no framework is needed here. Those of exporting itself are in
-# tests/cluster/export.bats.
+# tests/cluster/export-*.bats.
 
 load coordinate
 setup() { coordinate_setup; }

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of share/tfd_export.py share. They run with the frameworks: JAX (TFD_JAX_PYTHON), Keras 3 (TFD_KERAS_PYTHON),
+# TensorFlow (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it: those that
+# scripts/frameworks.sh makes for ./dev test, or your own. A test is skipped where its framework is missing.
+# The shipped examples are in tests/cli/t3500-exported.bats.
+
+setup() {
+  export PYTHONPATH=$TFD_SOURCE/share PYTHONDONTWRITEBYTECODE=1 JAX_PLATFORMS=cpu KERAS_BACKEND=jax TF_CPP_MIN_LOG_LEVEL=3
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+needs() { # VARIABLE WHAT
+  [ -n "${!1:-}" ] || skip "$1 names no Python with $2"
+  PYTHON=${!1}
+}
+
+# tfd's losses, a line each, of one after another of the elements of the file. Without a checkpoint directory in ARGS nothing is saved.
+losses() { # ARGS…
+  timeout 120 tfd-run -q out/program.json --set train.checkpoint=null --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" </dev/null >events
+  jq 'select(.event == "step").metrics.loss' events
+}
+
+# The same under a coordinator with one worker.
+losses_of_worker() { # ARGS…
+  timeout 120 tfd-serve --jobs worker=1,ps=1 -- tfd-coordinate -q out/program.json --set train.checkpoint=null --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" >events
+  jq 'select(.event == "step").metrics.loss' events
+}
+
+# The blocks of README's "Your own model", as they stand there: block1 and so on.
+readme_blocks() {
+  awk '/^## / { on = /Your own model/ } on && /^```/ { inside = !inside; if (inside) ++block; next } on && inside { print >("block" block) }' \
+    "$TFD_SOURCE/README.md"
+}
+
+# Trains by a block of README, and brings the weights back.
+readme_trains() { # BLOCK
+  readme_blocks
+  cat >whole.py <<'PY'
+import numpy, subprocess, sys, tfd_export
+x = numpy.random.rand(1000, 20).astype("float32")
+keep = {"x": x, "y": (x.sum(axis=1) > 10).astype("float32"), "numpy": numpy, "tfd_export": tfd_export}
+exec(open(sys.argv[1]).read(), keep)
+subprocess.run(["timeout", "120", "sh", "-euc", open("block2").read()], check=True, stdin=subprocess.DEVNULL, stdout=open("events", "w"))
+if "module" in keep:
+    module = tfd_export.load_into(keep["module"], "mine")
+    predicted = module(keep["torch"].tensor(x)).detach().numpy()[:, 0]
+else:
+    params = tfd_export.load_into(keep["params"], "mine")
+    predicted = x @ params["w"] + params["b"]
+assert ((predicted > 0) == keep["y"]).mean() > 0.8, predicted
+PY
+  "$PYTHON" whole.py "$1"
+  jq -es '.[-1].event == "end" and .[-1].step == 1000' events
+}
