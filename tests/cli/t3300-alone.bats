@@ -157,7 +157,7 @@ tfd-launch --rendezvous JOB-0.SERVICE:29400 --nnodes N -- tfd-run … makes one 
   done
 }
 
-@test "alone: tfd-launch under mpirun or srun, without a cluster, is refused; with a count of its own it warns" {
+@test "alone: tfd-launch under mpirun or srun, without a cluster, is refused, with a count of its own too" {
   mkfifo silent
   exec 9<>silent
   export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_LOCAL_SIZE=2
@@ -166,11 +166,15 @@ them as one; --cluster none in each by itself (OMPI_COMM_WORLD_SIZE is 2)"
   run -64 --separate-stderr timeout 60 tfd-launch -- true <&9
   [[ $stderr == "tfd-launch: $line"* ]] || { echo "$stderr"; false; }
   run -64 --separate-stderr timeout 60 tfd-launch -- true </dev/null
-  run -0 --separate-stderr timeout 60 tfd-launch -n 2 -- sh -c 'echo $WORLD_SIZE' <&9
-  [ "$output" = $'worker:0: 2\nworker:1: 2' ]
-  [[ $stderr == *"$line"* ]]
-  run -0 --separate-stderr timeout 60 tfd-launch -n 2 --cluster none -- true <&9
-  [ -z "$stderr" ] || { echo "$stderr"; false; }
+  for count in "-n 2" "--jobs worker=2"; do
+    # shellcheck disable=SC2086
+    run -64 --separate-stderr timeout 60 tfd-launch $count -- true <&9
+    [[ $stderr == "tfd-launch: $line"* ]] || { echo "$stderr"; false; }
+    # shellcheck disable=SC2086
+    run -0 --separate-stderr timeout 60 tfd-launch $count --cluster none -- sh -c 'echo $WORLD_SIZE' <&9
+    [ "$output" = $'worker:0: 2\nworker:1: 2' ]
+    [ -z "$stderr" ] || { echo "$stderr"; false; }
+  done
   run -0 --separate-stderr timeout 60 tfd-launch --cluster none -- sh -c 'echo $WORLD_SIZE' <&9
   [ "$output" = 'worker:0: 1' ]
   exec 9>&-
