@@ -210,9 +210,9 @@ Error alone_in(const StatedWorld& world, std::string_view strategy) {
                                                   : fmt::format("{}{}--cluster {}", strategy, blank, world.kind);
   const bool is_several = world.variable.find(' ') != std::string::npos;
   return fail(Code::kUsage,
-              "this is one of {} {} that were started together, and nothing says of which cluster: {} trains in all of "
-              "them as one; --cluster none in each by itself ({} {} {})",
-              world.count, world.members, together, world.variable, is_several ? "are" : "is", printable(world.value))
+              "{} {} {}: {} {} were started together, but nothing names their cluster: {} makes one training of them; "
+              "--cluster none trains in each by itself",
+              world.variable, is_several ? "are" : "is", printable(world.value), world.count, world.members, together)
       .value();
 }
 

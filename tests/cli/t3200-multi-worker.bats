@@ -255,10 +255,10 @@ teardown() { run_teardown; }
   local mpi=(OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2)
   local slurm=(SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NODELIST='n[1-2]' SLURM_STEP_TASKS_PER_NODE='1(x2)')
   run -64 --separate-stderr env "${mpi[@]}" timeout 60 tfd-run "${program[@]}" <&9
-  [[ $stderr == "tfd-run: this is one of 2 processes that were started together, and nothing says of which cluster: \
---cluster mpi trains in all of them as one; --cluster none in each by itself"* ]]
+  [[ $stderr == "tfd-run: OMPI_COMM_WORLD_SIZE is 2: 2 processes were started together, but nothing names their cluster: \
+--cluster mpi makes one training of them; --cluster none trains in each by itself"* ]]
   run -64 --separate-stderr env "${slurm[@]}" timeout 60 tfd-run "${program[@]}" </dev/null
-  [[ $stderr == *'--cluster slurm trains in all of them as one'* ]]
+  [[ $stderr == *'--cluster slurm makes one training of them'* ]]
   # Each by itself, if that is meant; and what a launcher has named is the cluster.
   run -0 --separate-stderr env "${mpi[@]}" timeout 60 tfd-run "${program[@]}" --cluster none <&9
   jq -es 'any(.[]; .event == "start" and .task == "local")' <<<"$output"

@@ -29,7 +29,7 @@ srun_ends() {  # PROCESS CODE
     # shellcheck disable=SC2086
     step -n2 $command >events 2>talk || code=$?
     [ "$code" = 64 ] && [ ! -s events ] || { echo "$code"; cat events talk; false; }
-    grep -q 'this is one of 2 processes that were started together.*--cluster slurm trains in all of them as one.* is 2)' talk
+    grep -q ' is 2: 2 processes were started together.*--cluster slurm makes one training of them' talk
   done
   step -n2 tfd-run "${linear[@]}" --cluster slurm --replicas 2 --key-file none --insecure >events 2>talk || { cat talk; false; }
   jq -es '[.[] | select(.event == "start")] | length == 1 and .[0].workers == 2' events

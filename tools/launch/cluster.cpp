@@ -14,15 +14,17 @@ namespace tfd::tool_launch {
 
 namespace {
 
-/// Refuses tasks of this launcher's own where other launchers were started together with it: each would be a cluster by
-/// itself. --cluster none asks for that. kUsage.
+/// Where other launchers were started together with this one, its tasks would be a cluster of their own: an error where
+/// nothing says which tasks there are, else a warning.
 Result<void> check_alone(const ClusterChoice& choice, cli::Io& io) {
   if (!choice.cluster.empty() || !choice.hostfile.empty() || resolve::names_cluster(io.env)) return {};
   const auto world = resolve::find_stated_world(io.env);
   if (!world) return {};
-  const bool reads_spec = !choice.workers && choice.jobs.empty();
-  if (reads_spec && process::is_data_source(io.in_fd) && !process::has_reader(io.in_fd)) return {};
-  return fail(resolve::alone_in(*world, ""));
+  Error alone = resolve::alone_in(*world, "");
+  const bool is_file = process::is_data_source(io.in_fd) && !process::has_reader(io.in_fd);
+  if (!choice.workers && choice.jobs.empty() && !is_file) return fail(std::move(alone));
+  if (!is_file) io.log.warning("{}", alone.message);
+  return {};
 }
 
 }  // namespace

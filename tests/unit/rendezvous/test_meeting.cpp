@@ -86,7 +86,7 @@ TEST_CASE("meeting: two launchers start together and end together") {
   pair.holder.rendezvous->report({.kind = Report::Kind::kIdle});
   const auto begun = Clock::now();
   pair.turn_until([&] { return pair.holder.rendezvous->is_done() && pair.guest.rendezvous->is_done(); });
-  CHECK(Clock::now() - begun < 2s);
+  CHECK(Clock::now() - begun < 10s);
   CHECK(pair.guest.commands.back().code == 7);
   CHECK(pair.holder.commands.back().code == 7);
 }

@@ -140,9 +140,8 @@ TEST_CASE("stated world: the error names the variable, what makes one training, 
   const Error error = alone_in(*world, "--strategy multi-worker-mirrored");
   CHECK(error.code == Code::kUsage);
   CHECK(error.message ==
-        "this is one of 2 processes that were started together, and nothing says of which cluster: --strategy "
-        "multi-worker-mirrored --cluster mpi trains in all of them as one; --cluster none in each by itself (PMI_SIZE "
-        "is 2)");
+        "PMI_SIZE is 2: 2 processes were started together, but nothing names their cluster: --strategy "
+        "multi-worker-mirrored --cluster mpi makes one training of them; --cluster none trains in each by itself");
 }
 
 TEST_CASE("stated index: a number without a count") {

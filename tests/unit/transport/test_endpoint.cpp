@@ -250,7 +250,7 @@ EVERY_TRANSPORT("destruction with requests in flight is prompt, and each gets kC
   kept.wait(50);
   const auto begin = Clock::now();
   client.reset();
-  CHECK(Clock::now() - begin < 2s);
+  CHECK(Clock::now() - begin < 10s);
   CHECK(cancelled == 100);
   CHECK(others == 0);
 }
