@@ -2558,7 +2558,7 @@ def _constants(environment):
 
 _MANUAL = """
 MODEL is a file that Keras saved (model.keras), or FILE.py:NAME: a Keras model or a torch module of that file, or a function that makes
-one. DATA is one FILE.npz with the arrays x and y, and perhaps sample_weight; one FILE.csv; or FIELD=FILE.npy for each array. Of several
+one. DATA is one FILE.npz with the arrays x and y, and perhaps sample_weight; one FILE.csv; or FIELD=FILE.npy for each array. With several
 inputs the arrays are x/NAME and so on, or have the names of the model's inputs.
 
 examples:

@@ -41,7 +41,7 @@ int TFD_MAIN(tfd_doctor)(int argc, char** argv) {
                              .examples = {{"tfd-doctor", "a table; exit code 1 when something doesn't work"},
                                           {"TFD_PJRT_PLUGIN=cuda12 tfd-doctor", "the same with the plug-in for GPUs"},
                                           {"tfd-doctor --json | jq -r '.checks[] | select(.state == \"missing\").name'",
-                                           "what isn't here, and may be installed"}},
+                                           "the parts that are missing"}},
                              .group = "general",
                              .environment = {{"TFD_PJRT_PLUGIN", "The PJRT plug-in to look at"},
                                              {"COLUMNS", "How wide the table is where stdout is no terminal"}},

@@ -63,7 +63,7 @@ std::vector<Option> common_options(Common& common, const Tool& tool) {
       {"-q,--quiet", "", "Print errors only", &common.quiet},
       {.names = "--color",
        .placeholder = "WHEN",
-       .help = "Colour on stderr; auto respects NO_COLOR",
+       .help = "Color on stderr; auto respects NO_COLOR",
        .target = &common.color,
        .choices = {"auto", "always", "never"}},
       {"--version", "", "Print the version and exit", &common.version},

@@ -265,7 +265,7 @@ Result<bool> StreamCommunicator::move_frame(Peer& peer) {
     Begun& one = begun(peer.in_number);
     if (one.differs) return false;
     if (frame.size - peer.body_at > one.operation->bytes_from(peer.rank) - peer.in_at)
-      return fail(nonsense(peer, "more bytes than there are"));
+      return fail(nonsense(peer, "more bytes than the operation has"));
     std::span<std::byte> room = one.operation->room(peer.rank, peer.in_at);
     room = room.first(std::min<std::size_t>(room.size(), frame.size - peer.body_at));
     if (room.empty()) return false;

@@ -55,7 +55,7 @@ Result<std::size_t> sealed_bytes(int descriptor) {
   struct stat about {};
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(descriptor, &about) != 0 || about.st_size < 0)
-    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory");
+    return fail(Code::kInvalidArgument, "the received descriptor isn't sealed memory");
   return static_cast<std::size_t>(about.st_size);
 }
 
@@ -66,7 +66,7 @@ Result<Fd> SharedRings::make_memory(std::size_t ring_bytes) {
 Result<SharedRings> SharedRings::map(const Fd& memory, std::size_t ring_bytes, Side side) {
   static_assert(sizeof(Head) <= 4096);
   if (sealed_bytes(memory.get()) != page() + 2 * ring_bytes)
-    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory of {} bytes",
+    return fail(Code::kInvalidArgument, "the received descriptor isn't sealed memory of {} bytes",
                 page() + 2 * ring_bytes);
   const std::size_t mapped = page() + 4 * ring_bytes;
   void* const base = ::mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

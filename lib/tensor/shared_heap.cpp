@@ -196,7 +196,7 @@ std::size_t SharedHeap::idle_bytes() const {
 Result<std::shared_ptr<BorrowedHeap>> BorrowedHeap::map(int descriptor) {
   const std::size_t size = TFD_TRY(process::sealed_bytes(descriptor));
   if (size == 0 || size > kMostMapped)
-    return fail(Code::kInvalidArgument, "what was handed over has {} bytes, where 1 to {} are allowed", size,
+    return fail(Code::kInvalidArgument, "the received memory has {} bytes, where 1 to {} are allowed", size,
                 kMostMapped);
   void* const base = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED) return fail_errno(errno, "cannot map memory of another process");

@@ -516,7 +516,7 @@ Error TrainLoop::explain(Error error) const {
     error.message = fmt::format("the data{} ended at step {} of {} ({}): repeat the dataset, or lower train.steps",
                                 role_.task.empty() ? "" : " of " + role_.task, step_, *train_.steps, error.message);
     if (checkpoints_.are_saved() && checkpoints_.step() == step_)
-      error.message += fmt::format("; what was trained is in {}", checkpoints_.path());
+      error.message += fmt::format("; the trained weights are in {}", checkpoints_.path());
   }
   return error;
 }

@@ -33,8 +33,7 @@ Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io
   const bool is_own = choice.cluster == "none";  // with -n and --jobs it states what they say, too
   const bool has_cluster = (!choice.cluster.empty() && !is_own) || !choice.hostfile.empty();
   const int ways = (choice.workers ? 1 : 0) + (choice.jobs.empty() ? 0 : 1) + (has_cluster ? 1 : 0);
-  if (ways > 1)
-    return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each says which tasks there are");
+  if (ways > 1) return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each names the tasks");
   TFD_TRY(check_alone(choice, io));
   if (choice.workers) return resolve::resolve_local({{"worker", static_cast<int>(*choice.workers)}}, std::nullopt);
   for (const std::string& warning : resolve::nearly_known_jobs(choice.jobs)) io.log.warning("{}", warning);

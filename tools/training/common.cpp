@@ -52,7 +52,7 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
   const std::string processes = "tfd-launch -n N -- starts N processes of this host";
   const std::string hosts = "tfd-launch --nnodes starts tasks on several hosts";
   const std::string meeting = "tfd-launch --rendezvous HOST:PORT has the launchers of several hosts meet";
-  const std::string evaluation = "tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once what was trained";
+  const std::string evaluation = "tfd-run PROGRAM --evaluate[=FUNCTION] evaluates the trained weights once";
   return {{"--steps", steps},
           {"--max-steps", steps},
           {"--epochs", epochs},
@@ -71,7 +71,7 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
           {"--val", evaluation},
           {"--validate", evaluation},
           {"--test", evaluation},
-          {"--predict", "tfd-run PROGRAM --predict FUNCTION --dataset NAME predicts with what was trained"},
+          {"--predict", "tfd-run PROGRAM --predict FUNCTION --dataset NAME predicts with the trained weights"},
           {"--tensorboard", "--logdir DIR writes what TensorBoard shows"},
           {"--mixed-precision", "precision is the module's: export the model in half precision (tfd help export)"},
           {"--fp16", "precision is the module's: export the model in half precision (tfd help export)"},
@@ -343,7 +343,8 @@ std::string next_command(const Common& common, const program::TrainDef& train) {
 
 namespace {
 
-constexpr std::string_view kNothingSaved = "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained";
+constexpr std::string_view kNothingSaved =
+    "nothing was saved: --set train.checkpoint.dir=DIR keeps the trained weights";
 
 /// What to type next, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {

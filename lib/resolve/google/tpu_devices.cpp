@@ -111,8 +111,7 @@ Result<std::optional<std::string>> tpu_master_job(const std::string& master,
   if (!cluster || cluster->empty()) return "tpu_worker";
   const auto jobs = cluster->jobs();
   if (std::find(jobs.begin(), jobs.end(), "tpu_worker") != jobs.end())
-    return fail(Code::kInvalidArgument,
-                "tpu_worker can't be the name of a job: it stands for TPUs outside of a cluster");
+    return fail(Code::kInvalidArgument, "tpu_worker can't be the name of a job: it means TPUs outside of a cluster");
   if (jobs.size() == 1) return jobs.front();
   if (jobs.size() == 2 && std::find(jobs.begin(), jobs.end(), "coordinator") != jobs.end())
     return jobs[jobs[0] == "coordinator" ? 1 : 0];

@@ -135,7 +135,7 @@ Result<GroupMember::Newest> GroupMember::load_newest(int keeper) {
     std::vector<std::string> skipped;
     newest_ = TFD_TRY(variable::load_latest_checkpoint(program_.train->checkpoint->directory, &skipped));
     for (const std::string& one : skipped) options_.group.log.warning("skipped a checkpoint: {}", one);
-    if (!newest_) return fail(Code::kNotFound, "{} has no checkpoint any more", program_.train->checkpoint->directory);
+    if (!newest_) return fail(Code::kNotFound, "{} no longer has a checkpoint", program_.train->checkpoint->directory);
     TFD_TRY(train::check_state(program_, *newest_));
     if (options_.group.say)
       options_.group.say(fmt::format("{} is the newest checkpoint of the group: it goes on from that", newest_->path));

@@ -157,7 +157,7 @@ class PartFile {
       const auto& [name, value] = values_[at_];
       const bool is_watched = finite_ && finite_->contains(name);
       while (offset_ < value.byte_size()) {
-        if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
+        if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it");
         if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
         const std::span<std::byte> space = TFD_TRY(file_.space());
         const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk, space.size()});
@@ -299,7 +299,7 @@ void PartWriter::work() {
     if (waiting_.empty()) return;
     const std::shared_ptr<Work> work = waiting_.front();
     lock.unlock();
-    Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it any more");
+    Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it");
     try {
       if (!work->is_cancelled.load(std::memory_order_relaxed)) answer = work->run(*work);
     } catch (const std::bad_alloc&) {

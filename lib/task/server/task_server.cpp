@@ -309,8 +309,9 @@ class Server final : public TaskServer {
         transport::Responder one = std::move(*question->responder);
         question->responder.reset();
         if (!answers) return end(std::move(one));
-        one.reply(fail(Code::kPermissionDenied, "{} belongs to another run (epoch {}), whose coordinator is there",
-                       ps_name(), newest()));
+        one.reply(fail(Code::kPermissionDenied,
+                       "{} belongs to another run (epoch {}), whose coordinator is still connected", ps_name(),
+                       newest()));
       });
   }
 

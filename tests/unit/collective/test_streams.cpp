@@ -144,7 +144,7 @@ TEST_CASE("streams: what was handed over has to be sealed memory of the right si
     REQUIRE(::sendmsg(near.get(), &message, 0) == 1);
     CHECK(take_shared_stream(std::move(far), soon())
               .error()
-              .message.starts_with("what was handed over isn't sealed memory of "));
+              .message.starts_with("the received descriptor isn't sealed memory of "));
   }
 }
 

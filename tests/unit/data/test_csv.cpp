@@ -417,7 +417,7 @@ TEST_CASE("csv: the members of a gzip file are one after the other, and what fol
     CHECK(drained.flat() == Numbers{1, 2});
     REQUIRE(drained.error);
     CHECK(drained.error->code == Code::kDataLoss);
-    CHECK(drained.error->message.ends_with("a.csv.gz is corrupt after line 2: what follows is not gzip"));
+    CHECK(drained.error->message.ends_with("a.csv.gz is corrupt after line 2: the bytes after it are not gzip"));
   }
   // A member ends wherever a piece of the file does.
   std::string many;

@@ -284,7 +284,7 @@ TEST_CASE("checkpoints: the plan says where and how often they are saved, or tha
   CHECK(of([](Def& to) { to.every_steps = 1; }) == "saving to ck every step, and at the end");
   CHECK(of([](Def& to) { to.every_steps = 1000; }) == "saving to ck every 1000 steps, and at the end");
   CHECK(plan([](Training& one) { one.program.train->checkpoint.reset(); }) ==
-        "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained");
+        "nothing will be saved: --set train.checkpoint.dir=DIR keeps the trained weights");
   CHECK(plan([](Training& one) { one.options.takes_over = true; }).empty());
 }
 
