@@ -23,7 +23,7 @@ std::size_t page() {
   return bytes;
 }
 
-char both_sides;  // stands for memory that both map, where both are this process
+char both_sides;  // owner of memory that both map, if both are this process
 
 tl::unexpected<Error> lie() { return fail(Code::kInvalidArgument, "positions of shared memory that can't be"); }
 
@@ -35,11 +35,11 @@ struct SharedRings::Head {
     alignas(64) std::atomic<std::uint64_t> written;  // by its writer
     alignas(64) std::atomic<std::uint64_t> read;     // by its reader
   };
-  Way way[2];  // by who writes
+  Way way[2];  // by the writing side
   alignas(64) std::atomic<std::uint32_t> waits[2];
-  alignas(64) std::atomic<std::uint32_t> borrows[2];       // who can read what the other lends
-  alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by who lends: not 0 until the other gives it back
-  alignas(64) std::atomic<std::uint32_t> brings[2];        // who sends something with a bell
+  alignas(64) std::atomic<std::uint32_t> borrows[2];       // whether a side can read the memory that the other lends
+  alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by the lending side: not 0 until the other gives it back
+  alignas(64) std::atomic<std::uint32_t> brings[2];        // whether a side sends something with a bell
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

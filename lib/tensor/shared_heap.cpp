@@ -29,11 +29,11 @@ constexpr std::size_t kMostMade = std::size_t{1} << 30;  // of which they keep n
 constexpr std::size_t kMostMade = kMostMapped;
 #endif
 
-/// All of the memory there is.
+/// Size of all physical memory.
 std::size_t most_bytes() {
   const auto pages = static_cast<std::size_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  for (const auto limited : {RLIMIT_FSIZE, RLIMIT_AS}) {  // the one would be a SIGXFSZ, the other is for what is used
+  for (const auto limited : {RLIMIT_FSIZE, RLIMIT_AS}) {  // exceeding the first is a SIGXFSZ; the second limits use
     rlimit limit{};
     if (::getrlimit(limited, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 0;
   }
