@@ -88,7 +88,7 @@ Result<void> use_memory(StreamCommunicator& all, Deadline deadline, const FindLo
   return all.barrier("shared memory is used", step, deadline);
 }
 
-/// Has all go over to MPI. Who can't says why to the others, some of whom may wait for it.
+/// Has all go over to MPI. A member that can't says why to the others, some of which may wait for it.
 Result<void> use_mpi(StreamCommunicator& all, MpiPlugin& plugin, Deadline deadline) {
   auto link = plugin.open(all.rank(), all.size(), deadline, [&] { return all.check_members(); });
   if (!link) {
