@@ -3,7 +3,7 @@
 //
 // The address of the API server and the credentials for it, from the first configuration that exists, in this order:
 //   1. the kubeconfig given (--kubeconfig)
-// 2. KUBECONFIG: several files, merged; missing ones are skipped, but one must exist
+//   2. KUBECONFIG: several files, merged; missing ones are skipped, but one must exist
 //   3. in a pod: KUBERNETES_SERVICE_HOST and the service account's token
 //   4. HOME/.kube/config
 // Thread rule: plain values.

@@ -113,7 +113,7 @@ Result<void> PsSession::check_variables() {
   return {};
 }
 
-/// True if the parameter servers hold this program's initialised variables; adopts their epoch.
+/// True if the parameter servers hold this program's initialized variables; adopts their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const task::TaskStatus& one : all)

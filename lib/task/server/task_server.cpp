@@ -353,7 +353,7 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   CoordinationService coordination_;
-  std::optional<Brought> brought_;                 // used by the I/O thread only, like what follows
+  std::optional<Brought> brought_;                 // used by the I/O thread only, like the next one
   std::map<std::uint64_t, Holders> holders_ = {};  // by the epoch of the run
   bool was_asked_ = false;                         // for more than its status
   std::atomic<bool> ready_{false};                 // requests may come before start() has returned

@@ -7,7 +7,7 @@
 // queue. Thread rule: thread-compatible.
 //
 //   queue.put(7);  queue.take() == 7;  queue.failed(7, error);
-// queue.raise(&cancelled)->message == error.message;  queue.raise(&cancelled) == std::nullopt;
+//   queue.raise(&cancelled)->message == error.message;  queue.raise(&cancelled) == std::nullopt;
 #include <cstdint>
 #include <deque>
 #include <map>

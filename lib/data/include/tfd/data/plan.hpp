@@ -6,7 +6,7 @@
 // Thread rule: plain values, pure functions.
 //
 //   data::Plan plan = TFD_TRY(data::parse_plan(json));              // [{"range": 10}, {"batch": 2}]
-// forever
+//   plan.stages.push_back(data::Repeat{});                          // forever
 //   const auto dataset = TFD_TRY(data::instantiate(plan, {.directory = "/data"}));
 #include <cstdint>
 #include <functional>
