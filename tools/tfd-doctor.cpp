@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-doctor: says what of all that tfd needs or can use is on this machine, and what is missing.
+// tfd-doctor: shows which dependencies of tfd, required or optional, are on this machine, and which are missing.
 #include <algorithm>
 
 #include "doctor/checks.hpp"

@@ -179,7 +179,7 @@ Result<void> make_directory(const std::string& path) {
   return {};
 }
 
-/// What both ways to run have in common.
+/// Options that both ways to run have in common.
 tool_launch::SessionOptions session_options(const Asked& asked, cli::Io& io) {
   tool_launch::SessionOptions options{
       .prefixed = !asked.no_prefix, .error_directory = asked.error_directory, .timeout = asked.timeout};

@@ -76,7 +76,7 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
-/// The functions that are called for what is asked, besides those that data go through.
+/// The functions that the requested action calls, besides those that data go through.
 std::set<std::string> called_functions(const Asked& a, const program::Program& program) {
   if (!a.function.empty()) return {a.function};
   std::set<std::string> names;

@@ -15,7 +15,7 @@ namespace tfd::tool_launch {
 namespace {
 
 /// Where other launchers were started together with this one, its tasks would be a cluster of their own: an error where
-/// nothing says which tasks there are, else a warning.
+/// names the tasks, else a warning.
 Result<void> check_alone(const ClusterChoice& choice, cli::Io& io) {
   if (!choice.cluster.empty() || !choice.hostfile.empty() || resolve::names_cluster(io.env)) return {};
   const auto world = resolve::find_stated_world(io.env);

@@ -37,7 +37,7 @@ std::vector<std::string> names_of_strategies() {
   return names;
 }
 
-/// What other frameworks call data parallelism.
+/// Other frameworks' names of data parallelism.
 std::vector<std::pair<std::string, std::string>> meant_strategies() {
   const std::string here = "data parallelism is mirrored; multi-worker-mirrored with several processes";
   std::vector<std::pair<std::string, std::string>> out;

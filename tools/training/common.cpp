@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kMostPeeked = 4096;
 
-/// What waits in a pipe, up to some bytes, which stay there; empty where there is nothing, or no pipe.
+/// The waiting bytes of a pipe, up to a limit, which stay there; empty if there are none, or no pipe.
 std::string peek(int fd) {
   auto copy = process::make_pipe();
   if (!copy) return "";
@@ -262,7 +262,7 @@ bool is_on_this_host(const cluster::ClusterConfig& config, std::string_view job)
 
 Result<program::Program> load_program_on(const cluster::ClusterConfig& config, const Common& common,
                                          program::ProgramOptions options, std::string_view tool, cli::Io& io) {
-  const bool here = is_on_this_host(config, "worker");  // who read the data
+  const bool here = is_on_this_host(config, "worker");  // the tasks that read the data
   options.data_elsewhere = !here;
   const std::string stated = cluster::stated_text(config, "data_root");  // the workers' own
   options.has_data_root = !stated.empty();
@@ -346,7 +346,7 @@ namespace {
 constexpr std::string_view kNothingSaved =
     "nothing was saved: --set train.checkpoint.dir=DIR keeps the trained weights";
 
-/// What to type next, for people at a terminal, or at that of tfd-launch.
+/// The next command, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (!io.err.is_terminal() && !is_shown_by_launch(io)) return;
   if (summary.reason == "nothing_left" && !ending.joins)
