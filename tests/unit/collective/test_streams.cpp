@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stream does with bytes that aren't the peer's.
+// Streams with bytes that aren't the peer's.
 #include <sys/socket.h>
 
 #include <array>

@@ -364,7 +364,7 @@ TEST_CASE("csv: a file that isn't here is left to who reads it, where somebody w
   missing.clear();
   CHECK(values_of(one_field("nope.csv"), context) == Numbers{7});
   CHECK(missing.empty());
-  CHECK_FALSE(error_of(one_field("."), context).message.empty());  // is there, and no file
+  CHECK_FALSE(error_of(one_field("."), context).message.empty());  // exists, but is no file
 }
 
 TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or corrupt") {

@@ -23,7 +23,7 @@ void check_all(const std::vector<Bad>& table) {
     REQUIRE_FALSE(program);
     CHECK(program.error().message == "p.json: " + bad.message);
     const bool takes_others_away = change.starts_with("variables=");
-    CHECK((takes_others_away || errors.size() == 1));  // what comes of it isn't said
+    CHECK((takes_others_away || errors.size() == 1));  // consequences aren't reported
     CHECK(code_name(program.error().code) == code_name(bad.code));
   }
 }
