@@ -18,7 +18,7 @@ esac
 [ "${#subject}" -le "$MOST" ] || wrong "has ${#subject} characters, at most $MOST: the rest goes behind an empty line"
 [[ $subject != *. ]] || wrong "ends with a full stop"
 
-# Rooms, tools, suites of tests, folders, and what is about several.
+# Rooms, tools, suites of tests, folders, and words for several of them.
 known=" all build ci dev doc format library readme "
 for path in lib/*/ tests/*/ */ tools/tfd-*.cpp; do
   name=$(basename "$path" .cpp)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What `./dev demo` shows: a cluster of five processes learns to read digits, and one of its workers is killed on the way.
+# The demo of `./dev demo`: a cluster of five processes learns to read digits, and one of its workers is killed on the way.
 # Needs tfd's tools on PATH. Writes only into a temporary directory, which is gone at the end, as are all processes.
 # Exit code: 0 when the killed worker was lost and came back, and the test accuracy is at least 96.5 %; 1 otherwise.
 set -euo pipefail

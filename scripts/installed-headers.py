@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Prints the headers to install, one path below lib/ a line: the public ones, which lib/README.md lists, and those that
-they include. An error, and exit code 1, for a listed header that isn't there."""
+they include. An error, and exit code 1, for a listed header that doesn't exist."""
 import pathlib
 import re
 import sys

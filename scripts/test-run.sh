@@ -3,15 +3,15 @@
 # Runs tests of a build, several at a time: test-run.sh BUILD [--case NAME] SUITE[/WHAT]…, as ./dev test calls it.
 #
 # - TFD_TEST_TOOLS: a folder of other tools, such as a release's, which cli, fault and cluster run in place of the build's.
-# - With --case only those cases of unit tests and bats files run that have this name, in which a * stands for any text.
-# A job is what has a log and a time limit of its own: a program of unit tests, the golden sets, a bats file, a fuzzer.
+# - With --case only those cases of unit tests and bats files run that have this name, in which a * matches any text.
+# A job has a log and a time limit of its own: a program of unit tests, the golden sets, a bats file, a fuzzer.
 # - Most tests wait for processes and sockets, so more jobs run at once than there are cores: TFD_TEST_JOBS says how many.
-# - The longest begin first, by BUILD/test-logs/times.tsv of the last run; what this run took is written there. The first time
-#   those are it that say "# bats file_tags=long", a minute and more.
+# - The longest begin first, by BUILD/test-logs/times.tsv of the last run; this run's times are written there. The first time
+#   those begin first that say "# bats file_tags=long", a minute and more.
 # - A bats file with the line "# bats file_tags=alone" measures, or looks at the whole machine: it runs after the others, by
 #   itself. So does tests/cluster, whose schedulers and API servers keep all cores busy, but for files that say "shared".
 #
-# stderr has a line for each job when it ends, what a failed one said, and how to run that again (by TFD_TEST_COMMAND).
+# stderr has a line for each job when it ends, the output of a failed one, and how to run that again (by TFD_TEST_COMMAND).
 # stdout has "N passed, N failed". The exit code is 0 if something passed and nothing failed, 64 if no test has such a name.
 set -euo pipefail
 BUILD=$(cd "$1" && pwd)
@@ -177,7 +177,7 @@ stop() { # CODE
 trap 'stop 130' INT
 trap 'stop 143' TERM
 
-# What the log says of the tests: "PASSED FAILED SKIPPED".
+# The log's counts of tests: "PASSED FAILED SKIPPED".
 tally() { # NAME
   local log
   log=$(log_of "$1")
@@ -237,7 +237,7 @@ summary() { # NAME EXIT-CODE PASSED FAILED SKIPPED
   esac >&2
 }
 
-# What a failed job said.
+# The output of a failed job.
 show() { # NAME
   local log
   log=$(log_of "$1")
@@ -275,7 +275,7 @@ finish() { # NAME EXIT-CODE
     'BEGIN { printf "%.1f\t%.1f\t%s", s, u + k, rest }')
 }
 
-# Runs jobs in this order, so many at a time.
+# Runs jobs in this order, AT-ONCE at a time.
 run() { # AT-ONCE NAMES…
   local at_once=$1 process status
   shift

@@ -7,7 +7,7 @@
 BUILD_DIR has the targets `executables` and `library-users`, compiled with -O0 -ffunction-sections and linked with
 --gc-sections: a function that the linker kept in none of them is called by tests at most. Such a function is deleted with
 its tests, or used, or scripts/unreached.txt says why it stays. Exits 1 and names those that it doesn't know, and lines of
-that file that no longer say anything. What this doesn't see: virtual functions of a class that somebody makes, since the
+that file that no longer say anything. Limits: it doesn't see virtual functions of a class that somebody makes, since the
 class's table names them all, and functions in headers, which are compiled only where they are called. Standard library only.
 """
 import fnmatch

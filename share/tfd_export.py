@@ -141,7 +141,7 @@ def _newest(directory, command):
 # ---------------------------------------------------------------------------------------------------- weights, back
 
 def load_into(target, checkpoint):
-    """Brings the values of a checkpoint into what was exported.
+    """Brings the values of a checkpoint into the exported model.
 
     checkpoint: the directory of the program, "mine", of which the newest checkpoint is taken; a directory of checkpoints; or a safetensors file.
     target: a Keras model, a torch module or TensorFlow variables (a tf.Module, a list of them, or the dict that tensorflow() was given), which
@@ -181,7 +181,7 @@ def load_into(target, checkpoint):
 
 
 def _variables_of(target):
-    """Of a model that has variables: {name: variable}; else None."""
+    """The variables of a model, {name: variable}; None if it has none."""
     if hasattr(target, "stateless_call"):
         return _keras_variables(target)
     listed = [target] if hasattr(target, "assign") and not hasattr(target, "variables") else getattr(target, "variables", target)
@@ -255,7 +255,7 @@ class _Module:
         return len(re.findall(rf"{place}\b", main)) > 1
 
 
-# What may differ between the texts of a function for several batch sizes: numbers; those of hexadecimal constants may not.
+# Parts that may differ between the texts of a function for several batch sizes: numbers; those of hexadecimal constants may not.
 _NUMBERS = re.compile(r"(0x[0-9A-F]{4,}(?![0-9A-Fx])|\d+(?:\.\d+(?:[eE][+-]?\d+)?)?)")
 
 
@@ -283,7 +283,7 @@ def _any_size(modules, size):
 
 
 def _expression(values, sizes, line):
-    """What these numbers in a line are of these batch sizes, such as "2*b+1"; with a point or a quotient in it they are floating-point numbers."""
+    """The function of the batch size that yields these numbers of a line, such as "2*b+1"; with a point or a quotient in it they are floating-point numbers."""
     found = None
     if all(value.isdigit() for value in values):
         found = _polynomial([int(value) for value in values], sizes)
@@ -310,7 +310,7 @@ def _polynomial(values, sizes, point=""):
 
 
 def _quotient(values, sizes, line):
-    """What a floating-point constant can be: a mean's divisor or factor, or what makes a variance unbiased."""
+    """The meaning of a floating-point constant: a mean's divisor or factor, or the factor that makes a variance unbiased."""
     dtypes = re.findall(r"\b(?:f64|f32|f16)\b|x(f64|f32|f16)\b", line)
     dtype = {"f64": np.float64, "f16": np.float16}.get(dtypes[-1] if dtypes else "", np.float32)
 
@@ -367,7 +367,7 @@ def _label(binding):
 
 # ---------------------------------------------------------------------------------------------------- the program
 
-# What tfd gives to a parameter of the function that has this name.
+# Parameters of the function to which tfd passes a value by their name.
 _GIVEN = ("rng", "step", "learning_rate", "loss_scale", "replica_id", "num_replicas")
 
 
@@ -428,7 +428,7 @@ class Program:
         return self
 
     def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=None, fields=None):
-        """Adds a function of the inputs of an example: function(params[, state], inputs) -> its result, an array or several. Of a Keras
+        """Adds a function of the inputs of an example: function(params[, state], inputs) -> its result, an array or several. For a Keras
         model it is the model's own output. For tfd-run --predict, and for closures."""
         inputs = self._framework.inputs(self._batch) if inputs is None else self._framework.batch(inputs, fields)
         self._add(name, batch_sizes, _sizes(batch_sizes, inputs.size), inputs, lambda one: self._framework.prediction(function, one, name))
@@ -463,7 +463,7 @@ class Program:
                 raise ValueError(f"data: {line.partition('program.json: ')[2] or line}{_UNCHECKED.replace('comparison', 'check')}")
 
     def _add(self, name, batch_sizes, sizes, batch, trace, check=None):
-        """Of trace(batch), for any batch size: one module; where there is none, or batch_sizes are stated, a module for each of the sizes. Nothing
+        """Writes modules of trace(batch), for any batch size: one module; if there is none, or batch_sizes are stated, a module for each of the sizes. Nothing
         is written if check(module, batch) raises."""
         def traced(size):
             try:
@@ -548,7 +548,7 @@ def _check_keys(path, stated, known):
 
 
 def _train_settings(train):
-    """What `train` states, and the defaults of an exported program: one epoch, checkpoints beside the program, and replicas that share each batch. A
+    """The stated `train`, with the defaults of an exported program: one epoch, checkpoints beside the program, and replicas that share each batch. A
     key that is None is left out."""
     train = dict(train or {})
     _check_keys("train", train, _TRAIN_KEYS)
@@ -615,14 +615,14 @@ def _formatted(value, indent=0, width=160):
 
 
 def _as_metrics(result):
-    """Of what an evaluation returns: a dict; a loss; or, as a training does, a loss and a dict."""
+    """Takes apart the result of an evaluation: a dict; a loss; or, as in a training, a loss and a dict."""
     if isinstance(result, dict):
         return result
     return {"loss": result} if not isinstance(result, (tuple, list)) else result[-1] | {"loss": result[0]}
 
 
 def _loss_and_metrics(result):
-    """Of what a function of a training returns: the loss, a scalar, and a dict."""
+    """Takes apart the result of a training's function: the loss, a scalar, and a dict."""
     value, *rest = result if isinstance(result, (tuple, list)) else (result,)
     metrics = rest.pop(0) if rest else {}
     if rest or not isinstance(metrics, dict):
@@ -643,12 +643,12 @@ def _is_scalar(value):
     return getattr(shape, "rank", 0) is None or not tuple(shape)
 
 
-# What is computed of sums (tfd-program(5)), and whether these are vectors, a number for each threshold.
+# Formulas of sums (tfd-program(5)), and whether these are vectors, a number for each threshold.
 _FORMULAS = {"root": False, "precision": False, "recall": False, "roc_auc": True, "pr_auc": True}
 
 
 def _formula_outputs(name, stated):
-    """Of a metric {formula: {part: sum}}."""
+    """Takes apart a metric {formula: {part: sum}}."""
     (formula, parts), *others = stated.items() or [(None, None)]
     if others or formula not in _FORMULAS or not isinstance(parts, dict):
         raise ValueError(f"the metric {name!r} has to be a scalar number, a pair, or {{FORMULA: {{PART: sum}}}} with one of {', '.join(_FORMULAS)}")
@@ -690,8 +690,8 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
     data: where examples come from: a pipeline as in program.json, or {field: array}, which is written as .npy files; else you bring the
     files that the program names. train: as in program.json; without a stated end one epoch. Checkpoints go to "checkpoints" beside the program, and
     several replicas share each batch, {"checkpoint": {"dir": "checkpoints"}, "replicas": "split"}, unless train says otherwise; None leaves
-    a key out. variables: more about those whose names match,
-    {"embed*": {"partitioner": …}}. name, dataset, weights: what the function, its data and the file of initial weights are called; with
+    a key out. variables: more about variables whose names match,
+    {"embed*": {"partitioner": …}}. name, dataset, weights: the names of the function, its data and the file of initial weights; with
     weights=None there is no such file, and each variable needs an init: {"w": {"init": {"glorot_uniform": {}}}}. check: whether one step of the
     framework and one of the exported module are compared; a ValueError names the variable in which they differ.
     """
@@ -711,7 +711,7 @@ def _say_next(program):
     print(f"to train it: {program.next_command()}", file=sys.stderr)
 
 
-# What people have in fit() or in other exporters, and where it is here.
+# Arguments of fit() or of other exporters, and the equivalent here.
 _ELSEWHERE = {"epochs": 'train={"epochs": 3}', "steps": 'train={"steps": 1000}', "batch_size": "it is that of the batch",
               "callbacks": "`tfd help tensorflow` says what there is in their place", "metrics": "the loss may return them, (loss, {metric: value})",
               "validation_data": "program.evaluation(…, data=…)", "learning_rate": 'optimizer={"adam": {"learning_rate": 0.001}}',
@@ -724,7 +724,7 @@ _UNCHECKED = "; check=False exports without this comparison"
 
 
 class _Step:
-    """What one step does before the optimizer: the loss; the gradients, None where a variable has none; the values of all variables after it, before
+    """Results of one step before the optimizer: the loss; the gradients, None where a variable has none; the values of all variables after it, before
     the optimizer; and tensors that the program doesn't have as variables, {name: (before, after)}."""
 
     def __init__(self, loss, gradients, values, others=()):
@@ -776,7 +776,7 @@ def _unchecked(why):
 
 @contextlib.contextmanager
 def _on_platform(platforms):
-    """Within this JAX, if it is there, computes on one of the platforms -> whether there is one."""
+    """Within this JAX, if it is installed, computes on one of the platforms -> whether there is one."""
     if importlib.util.find_spec("jax") is None:
         yield True
         return
@@ -854,7 +854,7 @@ def _given_values(framework):
 
 
 def _arguments(module, batch, values, variables, given):
-    """What the module gets: arrays in the order of its inputs."""
+    """The module's arguments: arrays in the order of its inputs."""
     fields = {}
     for name, value, (_, dtype) in zip(batch.names, values, batch.specs):
         value = value.astype(dtype)
@@ -1346,7 +1346,7 @@ def keras(model, loss=None, optimizer=None, metrics=None, *, batch, to, seeds="s
     optimizer is as in program.json. batch: (x, y) or (x, y, sample_weight), as fit() takes them; the fields are called x, y and
     sample_weight, or after their places where x or y is a dict. seeds: "state" keeps the states of Keras' seed generators (Dropout) as
     variables, each replica with numbers of its own, the first one with those of Keras; "rng" makes them of tfd's random numbers.
-    What is exported is the model's loss with its regularizers; metrics have to be means (Accuracy, MeanSquaredError and so on), AUC, Precision,
+    The model's loss with its regularizers is exported; metrics have to be means (Accuracy, MeanSquaredError and so on), AUC, Precision,
     Recall or RootMeanSquaredError: tfd adds up the sums of which they are computed. options: those of all frameworks, see _export().
     """
     try:
@@ -1865,7 +1865,7 @@ def _steps_of(batch, data=None, train=None, batch_sizes=None, **_):
 
 
 def _torch_rates(scheduler, optimizer, steps):
-    """The learning rates of each group of parameters, as the program has them: those that the scheduler sets in so many steps."""
+    """The learning rates of each group of parameters, as the program has them: those that the scheduler sets in `steps` steps."""
     scheduler, every = scheduler if isinstance(scheduler, tuple) else (scheduler, 1)
     kind, groups = type(scheduler).__name__, optimizer.param_groups
     if getattr(scheduler, "optimizer", None) is not optimizer:
@@ -1889,7 +1889,7 @@ def _torch_rates(scheduler, optimizer, steps):
 
 @contextlib.contextmanager
 def _put_back(scheduler, groups):
-    """Lets a scheduler run; afterwards it, and the optimizer's groups, are as they were -> the settings of these groups."""
+    """Lets a scheduler run; then it, and the optimizer's groups, are as they were -> the settings of these groups."""
     import warnings
     before, settings = scheduler.state_dict(), [{key: value for key, value in group.items() if key != "params"} for group in groups]
     try:
@@ -2293,7 +2293,7 @@ def _refuse_hooks(module):
 
 @contextlib.contextmanager
 def _without_gradients(environment, norms):
-    """Within this, what is computed under torch.no_grad() is a constant of the gradient, of which torchax knows nothing. norms: functions in place
+    """Within this, results computed under torch.no_grad() are constants of the gradient, which torchax doesn't do by itself. norms: functions in place
     of those of torch, for modules that have imported them by name."""
     import jax as j
     import torch as t
@@ -2345,7 +2345,7 @@ def _instance_norm(x, mean_then=None, var_then=None, weight=None, bias=None, use
 
 
 def _move_statistics(mean_then, var_then, mean, var, momentum, count):
-    """Moves running statistics in place towards those of a batch; the variance as that of a sample of `count`."""
+    """Moves running statistics in place toward those of a batch; the variance as that of a sample of `count`."""
     if mean_then is not None:
         mean_then.mul_(1 - momentum).add_(mean.detach() * momentum)
         var_then.mul_(1 - momentum).add_(var.detach() * (momentum * count / (count - 1)))
@@ -2396,7 +2396,7 @@ def _embedding_bag(ids, weight, offsets=None, max_norm=None, norm_type=2.0, scal
 
 
 class _Context:
-    """What forward() of a torch.autograd.Function leaves for its backward()."""
+    """The state that forward() of a torch.autograd.Function leaves for its backward()."""
 
     def __init__(self, needs_input_grad):
         self.needs_input_grad, self.saved_tensors = needs_input_grad, ()
@@ -2536,7 +2536,7 @@ def _recurrent(environment, step, own):
 
 @contextlib.contextmanager
 def _constants(environment):
-    """Within this, tensors that are no variables of the module, such as weights of classes, are constants of what is traced; torchax refuses them."""
+    """Within this, tensors that are no variables of the module, such as weights of classes, are constants of the trace; torchax refuses them."""
     import torch as t
 
     def adopted(tensor):
@@ -2558,7 +2558,7 @@ def _constants(environment):
 
 _MANUAL = """
 MODEL is a file that Keras saved (model.keras), or FILE.py:NAME: a Keras model or a torch module of that file, or a function that makes
-one. DATA is one FILE.npz with the arrays x and y, and perhaps sample_weight; one FILE.csv; or FIELD=FILE.npy for each array. Of several
+one. DATA is one FILE.npz with the arrays x and y, and perhaps sample_weight; one FILE.csv; or FIELD=FILE.npy for each array. With several
 inputs the arrays are x/NAME and so on, or have the names of the model's inputs.
 
 examples:
@@ -2573,7 +2573,7 @@ Exit codes: 64 for what is wrong with the options, 65 for what is wrong with the
 
 
 class _Refused(Exception):
-    """What ends the command: a line for stderr, and the exit code."""
+    """Ends the command: a line for stderr, and the exit code."""
 
     def __init__(self, message, code=65):
         super().__init__(message)
@@ -2695,7 +2695,7 @@ def _read_arrays(stated, label):
 
 
 def _tree(arrays):
-    """Of {"x/a": …, "x/b": …, "y": …} the parts of a batch, {"x": {"a": …, "b": …}, "y": …}; with numbers for names a part is a list."""
+    """The parts of a batch {"x": {"a": …, "b": …}, "y": …} from {"x/a": …, "x/b": …, "y": …}; with numbers for names a part is a list."""
     tree = {}
     for field, array in arrays.items():
         part, _, name = field.partition("/")
@@ -2726,7 +2726,7 @@ def _known(option, name, get, known):
 
 
 def _compile_as_asked(model, asked):
-    """Compiles a Keras model with what is asked for, and the rest as it was -> the optimizer, if it is stated as in program.json."""
+    """Compiles a Keras model with the given settings, and the rest as it was -> the optimizer, if it is stated as in program.json."""
     import keras as k
     if not model.compiled and asked.loss is None:
         raise _Refused(f"{asked.model} isn't compiled: state its --loss", 64)
@@ -2875,7 +2875,7 @@ def _first_line(problem):
 
 
 def main(arguments=None):
-    """What `python -m tfd_export` does -> the exit code."""
+    """Runs `python -m tfd_export` -> the exit code."""
     asked = None
     try:
         asked = _parser().parse_args(arguments)
@@ -2883,7 +2883,7 @@ def main(arguments=None):
         _check_model(asked.model)
         arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
         os.environ["KERAS_BACKEND"] = "jax"
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is there
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is installed
         model = _load_model(asked.model)
         if asked.state_dict:
             if _is_keras(model):

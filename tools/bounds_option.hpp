@@ -15,7 +15,7 @@ namespace tfd {
 struct Bounds {
   std::int64_t least = 0;
   std::int64_t most = 0;
-  bool is_elastic = false;  // both were given: who fails is replaced
+  bool is_elastic = false;  // both were given: failed members are replaced
 };
 
 /// kUsage: `text` isn't MIN or MIN:MAX, with 1 <= MIN <= MAX.

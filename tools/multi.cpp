@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All tools in one file, which links to it name: it is the tool that it is called as. They share a library, so that it
-// is little larger than the largest of them. What ./dev release ships.
+// is little larger than the largest of them. ./dev release ships it.
 #include <sys/prctl.h>
 
 #include <array>
@@ -47,7 +47,7 @@ constexpr std::array<Tool, 12> kTools{{
 int main(int argc, char** argv) {
   std::string_view name = argc > 0 ? argv[0] : "";
   name.remove_prefix(name.rfind('/') + 1);  // of all, if there is no slash: npos + 1 is 0
-  // What ps and pgrep show, which is the file's name where something else than a link was executed.
+  // The name for ps and pgrep, which is the file's name if it wasn't executed through a link.
   if (argc > 0) ::prctl(PR_SET_NAME, name.data());
   for (const Tool& tool : kTools)
     if (name == tool.name) return tool.main(argc, argv);

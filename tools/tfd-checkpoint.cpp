@@ -18,7 +18,7 @@ std::vector<cli::Option> options(Asked& a) {
   for (const Command& command : checkpoint_tool::commands()) names.emplace_back(command.name);
   return {
       {.names = "COMMAND",
-       .help = "What to do",
+       .help = "The command",
        .target = &a.command,
        .choices = std::move(names),
        .aliases = {{"ls", "list"}},

@@ -219,7 +219,7 @@ Result<int> run_closures(const Asked& a, const program::Program& program, const 
       [&](std::string_view text) { return io.out.write(text); }, stream));
   const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
   coordinator.reset();  // shuts down the tasks
-  say(io, fmt::format("{} in {:.1f}s, {} failed, {} cancelled", counted(summary.lines, "line"), seconds, summary.failed,
+  say(io, fmt::format("{} in {:.1f}s, {} failed, {} canceled", counted(summary.lines, "line"), seconds, summary.failed,
                       summary.cancelled));
   return static_cast<int>(summary.failed + summary.cancelled == 0 ? cli::ExitCode::kDone : cli::ExitCode::kNo);
 }

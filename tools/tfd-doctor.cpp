@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tfd-doctor: says what of all that tfd needs or can use is on this machine, and what is missing.
+// tfd-doctor: shows which dependencies of tfd, required or optional, are on this machine, and which are missing.
 #include <algorithm>
 
 #include "doctor/checks.hpp"
@@ -41,7 +41,7 @@ int TFD_MAIN(tfd_doctor)(int argc, char** argv) {
                              .examples = {{"tfd-doctor", "a table; exit code 1 when something doesn't work"},
                                           {"TFD_PJRT_PLUGIN=cuda12 tfd-doctor", "the same with the plug-in for GPUs"},
                                           {"tfd-doctor --json | jq -r '.checks[] | select(.state == \"missing\").name'",
-                                           "what isn't here, and may be installed"}},
+                                           "the parts that are missing"}},
                              .group = "general",
                              .environment = {{"TFD_PJRT_PLUGIN", "The PJRT plug-in to look at"},
                                              {"COLUMNS", "How wide the table is where stdout is no terminal"}},

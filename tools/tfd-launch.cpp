@@ -64,8 +64,8 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.joint.rendezvous},
       {.names = "--nnodes",
        .placeholder = "MIN[:MAX]",
-       .help = "With --rendezvous or --hosts, how many tfd-launch there are; with MIN:MAX hosts may be lost, and come, "
-               "and failures are made good, as with --workers",
+       .help = "With --rendezvous or --hosts: the number of hosts; with MIN:MAX hosts may be lost, and join, "
+               "and failed tasks are restarted, as with --workers",
        .target = &a.nnodes,
        .shown_default = "1, or all of --hosts"},
       {.names = "--hosts",
@@ -179,7 +179,7 @@ Result<void> make_directory(const std::string& path) {
   return {};
 }
 
-/// What both ways to run have in common.
+/// Options that both ways to run have in common.
 tool_launch::SessionOptions session_options(const Asked& asked, cli::Io& io) {
   tool_launch::SessionOptions options{
       .prefixed = !asked.no_prefix, .error_directory = asked.error_directory, .timeout = asked.timeout};
@@ -235,7 +235,7 @@ Result<int> run_through_ssh(const Asked& asked, const std::optional<Bounds>& bou
   if (!asked.cluster.jobs.empty() || !asked.cluster.cluster.empty() || !asked.cluster.hostfile.empty() ||
       asked.cluster.workers || !asked.joint.rendezvous.empty() || !asked.joint.advertise.empty())
     return fail(Code::kUsage,
-                "--hosts says which tasks there are: -n, --jobs, --cluster, --hostfile, --rendezvous and --advertise "
+                "--hosts names the tasks: -n, --jobs, --cluster, --hostfile, --rendezvous and --advertise "
                 "can't be given");
   tool_launch::HostsChoice choice{.hosts = TFD_TRY(tool_launch::parse_hosts(asked.hosts)),
                                   .options = {},

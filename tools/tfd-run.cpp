@@ -76,7 +76,7 @@ Result<cluster::ClusterConfig> find_cluster(const Asked& a, cli::Io& io) {
   return config;
 }
 
-/// The functions that are called for what is asked, besides those that data go through.
+/// The functions that the requested action calls, besides those that data go through.
 std::set<std::string> called_functions(const Asked& a, const program::Program& program) {
   if (!a.function.empty()) return {a.function};
   std::set<std::string> names;
@@ -479,7 +479,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
                      "a whole run: two tasks serve variables, three train"},
                     {"tfd-run program.json --cluster spec.json --task worker:1", "one worker of a cluster that is up"},
                     {"tfd-run program.json --replicas 2", "no cluster: two replicas in this process"},
-                    {"tfd-run program.json --evaluate", "the metrics of what was trained"}},
+                    {"tfd-run program.json --evaluate", "the metrics of the trained weights"}},
        .group = "training",
        .environment = {key_variable(),
                        {"TFD_MPI_PLUGIN", "The plug-in of --collectives mpi"},

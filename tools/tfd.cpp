@@ -31,7 +31,7 @@ using general::output_of;
 
 constexpr std::string_view kPrefix = "tfd-";
 
-/// What tfd does itself, beside help; each takes the words that follow.
+/// A command of tfd itself, beside help; each takes the words that follow.
 struct Builtin {
   std::string_view name, what;
   Result<int> (*run)(const std::vector<std::string>& arguments, Io& io);

@@ -69,7 +69,7 @@ def losses_in_keras(model, train):
 
 
 def losses_of_replicas(model, train, replicas):
-    """Of steps on so many replicas, each with its share of a batch and with its own seeds: those of replica 0 are Keras'."""
+    """The losses of steps on `replicas` replicas, each with its share of a batch and with its own seeds: those of replica 0 are Keras'."""
     seeds = ["seed_generator" in variable.path for variable in model.non_trainable_variables]
 
     def loss(trained, others, image, label):

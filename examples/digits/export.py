@@ -6,7 +6,7 @@ usage: pip install jax==0.10.2 && python export.py
 
 A module is what one replica does with one batch. It has no collectives and updates nothing: tfd reads the variables,
 applies the gradients and adds up the metrics. Shapes are fixed, so the last, smaller batch of the test images has a module
-of its own. There are no weights: tfd initialises the variables. Exported with jax 0.10.2, jaxlib 0.10.2, numpy 2.4 and Python 3.11.
+of its own. There are no weights: tfd initializes the variables. Exported with jax 0.10.2, jaxlib 0.10.2, numpy 2.4 and Python 3.11.
 """
 import os
 import pathlib

@@ -4,7 +4,7 @@
 
 usage: pip download --no-deps scikit-learn==1.9.1 && python make-data.py scikit_learn-*.whl
 
-Test: every fifth image of each class, in file order; train: the others. A row is 64 grey values (0 to 16) and the class.
+Test: every fifth image of each class, in file order; train: the others. A row is 64 gray values (0 to 16) and the class.
 """
 import collections
 import gzip

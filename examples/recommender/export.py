@@ -33,7 +33,7 @@ SEED = 1
 USERS, ITEMS, DIM = 300, 600, 16
 BATCH = 64
 STEPS, ADAM_STEPS, EVALUATE_EVERY = 800, 200, 200
-FIRST = 3  # a hit: the item that was taken is among so many first ones
+FIRST = 3  # a hit: the taken item is among this many first ones
 
 
 def tower(name):
@@ -69,7 +69,7 @@ def towers(params):
 
 
 def mean_loss(params, batch):
-    """Of the rows [batch, DIM] of users and items, and labels [batch]."""
+    """The loss of the rows [batch, DIM] of users and items, and labels [batch]."""
     user_weights, item_weights = towers(params)
     user, item = run_tower(user_tower, user_weights, batch["user"]), run_tower(item_tower, item_weights, batch["item"])
     like = jnp.sum(user * item, axis=-1)
@@ -77,7 +77,7 @@ def mean_loss(params, batch):
 
 
 def evaluate(params, batch):
-    """Of the rows of [batch] users and [batch, 10] items, the first of which was taken -> how many hits, of how many."""
+    """The hits among the rows of [batch] users and [batch, 10] items, the first of which was taken -> number of hits, number of users."""
     user_weights, item_weights = towers(params)
     user, item = run_tower(user_tower, user_weights, batch["user"]), run_tower(item_tower, item_weights, batch["items"])
     like = jnp.sum(user[:, None, :] * item, axis=-1)
@@ -113,7 +113,7 @@ def hit_rate(model, candidates):
 
 
 def train_in_keras(model, optimizer, steps, interactions, candidates):
-    """-> the losses of all steps, and the hit rates after so many of them."""
+    """-> the losses of all steps, and the hit rates after some of them."""
     model.compile(optimizer=optimizer, loss=keras.losses.BinaryCrossentropy(from_logits=True))
     losses, hits = [], {0: hit_rate(model, candidates)}
     for step in range(steps):

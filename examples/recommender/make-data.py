@@ -6,7 +6,7 @@ usage: pip install numpy==2.4.6 && python make-data.py
 
 There are 300 users and 1200 items. Each has a taste, four numbers from a normal distribution; how much a user likes an
 item is the product of their tastes, plus how popular the item is. A user takes items in proportion to exp(like), none of
-them twice: 34 to learn from and the last 3 for the test. What the user didn't take is drawn evenly. PCG64 with seed 20.
+them twice: 34 to learn from and the last 3 for the test. Items that the user didn't take are drawn evenly. PCG64 with seed 20.
 
 interactions.csv: user, item, 1 where the user took it, else 0; as many of both, in a drawn order.
 candidates.csv: user, the item that the user took, nine that the user didn't take.

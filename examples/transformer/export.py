@@ -70,7 +70,7 @@ def logits(p, text):
 
 
 def log_likelihoods(p, text):
-    """Of each character but the first, given those before it."""
+    """The loss of each character but the first, given those before it."""
     log_p = jax.nn.log_softmax(logits(p, text[:, :-1]))
     return jnp.sum(jax.nn.one_hot(text[:, 1:], CHARACTERS) * log_p, axis=-1)
 
@@ -92,7 +92,7 @@ def windows(text):
 
 
 def losses_in_jax(params, rows):
-    """Of so many steps, batch after batch in the order of the text."""
+    """The losses of `steps` steps, batch after batch in the order of the text."""
     optimizer = optax.adam(RATE)
 
     @jax.jit

@@ -12,7 +12,7 @@
 namespace tfd {
 namespace {
 
-/// Damerau-Levenshtein distance: substitutions, insertions, deletions and swaps of neighbours.
+/// Damerau-Levenshtein distance: substitutions, insertions, deletions and swaps of adjacent characters.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);

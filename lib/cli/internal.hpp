@@ -35,7 +35,7 @@ struct Line {
   std::vector<std::vector<std::string>> values;  // one entry per option of the table; a switch has "true" or "false"
   std::vector<std::string> positionals;
   std::vector<std::string> command;  // after "--", or from the first positional on
-  bool separator = false;            // "--" was there
+  bool separator = false;            // "--" was given
 };
 enum class CommandForm { kNone, kAfterSeparator, kFirstPositional };
 /// kUsage: an unknown option (with where it is, or the nearest one) or a missing value.

@@ -183,8 +183,7 @@ Result<Line> parse_line(std::span<const Option> table, const std::vector<std::st
       return unknown_option(as_typed(argument, left), names, elsewhere);
     line.positionals.push_back(std::move(argument));
   }
-  if (form ==
-      CommandForm::kNone) {  // "--" only ends the options: what follows are positionals, whatever they look like
+  if (form == CommandForm::kNone) {  // "--" only ends the options: all later words are positionals
     line.positionals.insert(line.positionals.end(), line.command.begin(), line.command.end());
     line.command.clear();
   }

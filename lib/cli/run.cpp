@@ -63,7 +63,7 @@ std::vector<Option> common_options(Common& common, const Tool& tool) {
       {"-q,--quiet", "", "Print errors only", &common.quiet},
       {.names = "--color",
        .placeholder = "WHEN",
-       .help = "Colour on stderr; auto respects NO_COLOR",
+       .help = "Color on stderr; auto respects NO_COLOR",
        .target = &common.color,
        .choices = {"auto", "always", "never"}},
       {"--version", "", "Print the version and exit", &common.version},
@@ -219,8 +219,8 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
   return static_cast<int>(TFD_TRY(tool.run(io)));
 }
 
-/// A descriptor 0, 1 or 2 that is closed would be taken by the next file or socket that is opened. What is written to a
-/// stdout that was closed fails, as it would have, since nobody gets it; and so does reading a stdin that was.
+/// Opens /dev/null for closed descriptors 0, 1 and 2, or the next file or socket would take their numbers. Writing to a
+/// stdout that was closed, and reading from such a stdin, still fails.
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF)
@@ -229,9 +229,9 @@ void open_standard_descriptors() {
                                           : O_RDWR);
 }
 
-const char* running_tool = "tfd";  // for who has no memory left
+const char* running_tool = "tfd";  // read by the terminate handler, which must not allocate
 
-/// Where an exception ends any other thread: one line, and no core of a process that was refused memory or a thread.
+/// Terminate handler: prints one line. Skips the core dump if memory or a thread was refused.
 [[noreturn]] void end_of_thread() {
   std::array<char, 256> line{};
   const auto say = [&](const char* what, const char* why) {

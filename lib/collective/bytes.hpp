@@ -28,7 +28,7 @@ inline void put(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-/// Reads values in sequence. What isn't there is zero or empty, and makes is_good() false.
+/// Reads values in sequence. Missing bytes read as zero or empty, and make is_good() false.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

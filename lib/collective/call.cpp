@@ -57,8 +57,8 @@ std::string difference(const Members& members, const Call& a, std::size_t other,
   if (has_a != has_b) return fmt::format("{}: {} has {}, {} {}", format_call(a), first, has_a, second, has_b);
   if (a.replicas != b.replicas)
     return fmt::format("{}: {} has {} replicas in all, {} {}", format_call(a), first, a.replicas, second, b.replicas);
-  return fmt::format("{}: {} and {} differ in who has which replicas, or in which of them have a value", format_call(a),
-                     first, second);
+  return fmt::format("{}: {} and {} differ in the owners of the replicas, or in which replicas have a value",
+                     format_call(a), first, second);
 }
 
 }  // namespace

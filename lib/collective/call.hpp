@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a member says about a collective before it moves bytes: all members' calls must be the same. Thread rule: plain
-// values.
+// A member's description of a collective, sent before any bytes: all members' calls must be the same. Thread rule:
+// plain values.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct Call {
   std::int64_t step = 0;
   tensor::TensorSpec spec = {};  // of a sum
   std::int64_t replicas = 0;     // of a sum
-  std::uint64_t layout = 0;      // of a sum: digest of who has which replicas, and which have a value
+  std::uint64_t layout = 0;      // of a sum: digest of the owners of the replicas, and of which have a value
   std::int64_t root = 0;         // of a broadcast
   std::uint64_t size = 0;        // of a broadcast, in bytes
   friend bool operator==(const Call&, const Call&) = default;

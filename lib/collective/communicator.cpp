@@ -83,19 +83,19 @@ Result<void> use_memory(StreamCommunicator& all, Deadline deadline, const FindLo
   const auto local = TFD_TRY(listen_on_host());
   const auto names = TFD_TRY(all.all_gather("shared memory", step, local->address(), deadline, 256));
   auto near = TFD_TRY(shared_streams(all.members(), *local, names, deadline, find_lost));
-  TFD_TRY(all.barrier("shared memory is there", step, deadline));
+  TFD_TRY(all.barrier("shared memory is mapped", step, deadline));
   all.move_into_memory(std::move(near));
   return all.barrier("shared memory is used", step, deadline);
 }
 
-/// Has all go over to MPI. Who can't says why to the others, some of whom may wait for it.
+/// Has all go over to MPI. A member that can't says why to the others, some of which may wait for it.
 Result<void> use_mpi(StreamCommunicator& all, MpiPlugin& plugin, Deadline deadline) {
   auto link = plugin.open(all.rank(), all.size(), deadline, [&] { return all.check_members(); });
   if (!link) {
     all.cancel(link.error());
     return fail(std::move(link).error());
   }
-  TFD_TRY(all.barrier("MPI is there", static_cast<std::int64_t>(all.generation()), deadline));
+  TFD_TRY(all.barrier("MPI is ready", static_cast<std::int64_t>(all.generation()), deadline));
   all.move_to_mpi(*std::move(link));
   return {};
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first bytes of a connection: both sides name generation and ranks, and prove by fresh nonces that they know the
-// secret; so who records one and plays it again proves nothing. A state machine without sockets. Thread rule: lives on
-// one thread.
+// secret; so a recorded connection that is played again proves nothing. A state machine without sockets. Thread rule:
+// lives on one thread.
 //
 //   asks     magic[8] generation u64 from u32 to u32 members u32 flags u32 nonce[32]
 //   answers  status u64 generation u64 nonce[32] HMAC(secret, "answers" and all of the above)[32]
@@ -18,7 +18,7 @@
 
 namespace tfd::collective {
 
-/// What both sides know afterwards, and nobody else: keys of the two directions.
+/// Keys of the two directions, which only both sides know then.
 struct SessionKeys {
   Digest of_asker{}, of_answerer{};  // for what each of them sends
 };
@@ -29,7 +29,7 @@ class Handshake {
   static Handshake ask(const Members& members, int peer, const Nonce& nonce = make_secret());
   static Handshake answer(const Members& members, const Nonce& nonce = make_secret());
 
-  /// What is to be sent next; empty once it was taken.
+  /// The next bytes to send; empty once they were taken.
   std::string take_output() { return std::exchange(output_, {}); }
   /// How many bytes feed() takes next; 0: it is done.
   std::size_t wants() const { return wants_; }
@@ -50,7 +50,7 @@ class Handshake {
   Result<void> feed_proof(std::string_view bytes);
   Digest proof_of(std::string_view side) const;
 
-  const Members* members_;  // owned by who connects
+  const Members* members_;  // owned by the connecting side
   bool asks_;
   Nonce nonce_;
   int peer_ = -1;

@@ -29,7 +29,7 @@ class HostSumOperation : public Operation {
   Result<void> hear(int peer, std::string_view own) override;
   std::size_t bytes_to(int peer) const override;
   std::size_t bytes_from(int peer) const override;
-  /// What comes from other hosts waits for the members there.
+  /// Bytes from other hosts wait for the members there.
   std::size_t owed_by(int peer) const override { return is_here(peer) ? ring(peer).bytes() : 0; }
   std::span<const std::byte> ready(int peer, std::size_t at) override;
   std::span<std::byte> room(int peer, std::size_t at) override;

@@ -229,7 +229,7 @@ class Meeting {
   std::vector<std::string>* const unconnected_;  // the caller's
   std::vector<Met> met_;
   std::vector<OwnCall> calls_;   // by rank
-  std::list<Attempt> visitors_;  // who has connected to us; the oldest first
+  std::list<Attempt> visitors_;  // connections to us without a proven rank; the oldest first
   std::vector<int> impostors_;   // ranks that somebody claimed with a false proof
 };
 

@@ -19,7 +19,7 @@ struct Met {
   SessionKeys keys = {};
 };
 /// The others' connections, by rank; none: this one's. kDeadlineExceeded names those that didn't come,
-/// kPermissionDenied one that doesn't know the secret. What `find_lost` says ends it, too. `unconnected`: as connect().
+/// kPermissionDenied one without the secret. An error of `find_lost` ends it, too. `unconnected`: as connect().
 Result<std::vector<Met>> meet(const Members& members, Listener* listener, Deadline deadline,
                               const FindLost& find_lost = {}, std::vector<std::string>* unconnected = nullptr);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A collective that has begun, as positions of streams: to each peer goes a number of bytes, from each comes a number
-// of bytes, and how far one may send depends on what has arrived. The sockets are the communicator's. Thread rule:
-// lives on the thread that drives the communicator.
+// of bytes, and the bytes that have arrived decide how far one may send. The sockets are the communicator's. Thread
+// rule: lives on the thread that drives the communicator.
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -23,7 +23,7 @@ class Operation {
   const Call& call() const { return call_; }
   const std::string& encoded() const { return encoded_; }
 
-  /// What only this member says when it begins.
+  /// Bytes that only this member sends when it begins.
   virtual std::string own() const { return {}; }
   /// A peer's own(). Its size was bounded; nothing else is checked. kInvalidArgument.
   virtual Result<void> hear(int peer, std::string_view own);
@@ -33,13 +33,13 @@ class Operation {
   virtual std::size_t bytes_from(int peer) const = 0;
   /// Those of these that wait for nobody else: a peer that lacks them is late itself.
   virtual std::size_t owed_by(int peer) const { return bytes_from(peer); }
-  /// What lies at a position of the stream to a peer, as far as it is there; empty: not yet.
+  /// The available bytes at a position of the stream to a peer; empty: not yet.
   virtual std::span<const std::byte> ready(int peer, std::size_t at) = 0;
   /// Where the bytes from a position of a peer's stream go; empty: there is no room yet.
   virtual std::span<std::byte> room(int peer, std::size_t at) = 0;
   /// The peer's bytes have arrived up to this position.
   virtual void arrived(int /*peer*/, std::size_t /*at*/) {}
-  /// How far it is with what goes another way than by streams.
+  /// Progress of the bytes that don't go by streams.
   enum class Outside : std::uint8_t { kHasMore, kIsOnItsWay, kIsDone };
   /// Moves that on without waiting. Called once all members' calls are known to be the same, and all that streams bring
   /// has arrived; of an operation that was begun later once this one has no more to begin, the same in all members.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stream through rings in memory that two processes share: bytes are copied out before anybody looks at them. Who
-// sleeps is woken by a byte on the socket: so that a process that ends wakes its peers, too, without a clock.
+// A stream through rings in memory that two processes share: bytes are copied out before they are examined. A byte on
+// the socket wakes a sleeper: so that a process that ends wakes its peers, too, without a clock.
 #include "shared_stream.hpp"
 
 #include <algorithm>

@@ -12,8 +12,8 @@ namespace tfd::collective {
 using process::Stream;
 
 /// A stream through memory of this host. The sockets are connected Unix sockets, on which both have proven themselves:
-/// one makes the memory and hands it over, the other takes it. Afterwards the socket wakes the other side, and tells
-/// when it ends. kSystem: no memory. kInvalidArgument: what was handed over isn't such memory. kDeadlineExceeded.
+/// one makes the memory and hands it over, the other takes it. Then the socket wakes the other side, and tells
+/// when it ends. kSystem: no memory. kInvalidArgument: the received descriptor isn't such memory. kDeadlineExceeded.
 Result<std::unique_ptr<Stream>> make_shared_stream(process::Fd socket);
 Result<std::unique_ptr<Stream>> take_shared_stream(process::Fd socket, Deadline deadline);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives as operations, and cancelling. What moves their bytes is in stream_driver.cpp.
+// The collectives as operations, and canceling. Their bytes are moved in stream_driver.cpp.
 #include "stream_communicator.hpp"
 
 #include <sys/eventfd.h>
@@ -28,7 +28,7 @@ std::ptrdiff_t members_here(const Members& members) {
 
 }  // namespace
 
-/// A call from outside: the only one at a time. What cancel() has left to do is done at its end.
+/// A call from outside: the only one at a time. Its end does the rest of cancel()'s work.
 class TFD_THREAD_ATTRIBUTE(scoped_lockable) StreamCommunicator::Turn {
  public:
   explicit Turn(StreamCommunicator& owner) TFD_THREAD_ATTRIBUTE(acquire_capability(owner.driving_))
@@ -90,7 +90,7 @@ void StreamCommunicator::move_to_mpi(std::unique_ptr<MpiLink> link) {
 Result<void> StreamCommunicator::check_members() {
   const Turn turn(*this);
   TFD_TRY(check_usable());
-  poll_streams(Clock::now());  // memory has an end only for who looks at its socket
+  poll_streams(Clock::now());  // the end of memory shows only on its socket
   if (const Result<bool> moved = move_all(); !moved) return fail(end_with(moved.error(), kLinger));
   const auto ended = std::ranges::find_if(peers_, &Peer::has_ended);
   if (ended != peers_.end()) return fail(end_with(gone(*ended), kLinger));

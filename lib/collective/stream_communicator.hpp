@@ -29,9 +29,9 @@ class StreamCommunicator : public Communicator {
   /// From now on bytes to and from these members, by rank (null: the others), go through memory. They do the same, and
   /// a barrier has ended before, and another one begins after it: so nothing is on its way.
   void move_into_memory(std::vector<std::unique_ptr<Stream>> streams);
-  /// From now on sums, broadcasts and what is large of gathers go by MPI. They do the same, as with memory.
+  /// From now on sums, broadcasts and large gathers go by MPI. They do the same, as with memory.
   void move_to_mpi(std::unique_ptr<MpiLink> link);
-  /// For who waits elsewhere, while no collective is in progress: whether all are still there. Doesn't wait.
+  /// Checks, while no collective is in progress, whether all members are alive. Doesn't wait.
   /// kUnavailable: one is gone; or whatever error a member, or cancel(), has ended the group with.
   Result<void> check_members();
 
@@ -57,7 +57,7 @@ class StreamCommunicator : public Communicator {
   Traffic traffic() const override TFD_UNCHECKED_THREADS { return traffic_; }
 
  private:
-  /// What has begun, and who differs.
+  /// A begun collective, and a member whose call differs.
   struct Begun {
     std::unique_ptr<Operation> operation;
     std::vector<std::optional<std::string>> calls;  // by rank, encoded

@@ -103,7 +103,7 @@ Result<void> StreamCommunicator::drive(std::uint64_t number, Deadline deadline) 
   }
 }
 
-/// Why this was cancelled. Where a member is lost, what it said before counts: it may have arrived here unread.
+/// The reason for canceling. If a member is lost, its last error counts: it may have arrived here unread.
 Error StreamCommunicator::cause_of_end() {
   Error why = cancelled();
   if (why.code != Code::kUnavailable) return why;
@@ -123,7 +123,7 @@ Result<bool> StreamCommunicator::move_all() {
   return moved;
 }
 
-/// Moves on what goes by MPI, in the order in which it was begun.
+/// Advances operations of MPI, in the order in which they were begun.
 void StreamCommunicator::move_outside() {
   if (!link_ || outside_error_) return;
   is_outside_ = false;
@@ -139,13 +139,13 @@ void StreamCommunicator::move_outside() {
   if (!is_outside_) trouble_since_.reset();
 }
 
-/// Looks whether the hosts of the others answer over these connections: those by which the members are known to be
-/// there are others, and what lies between may let one through and not the other. TCP_USER_TIMEOUT isn't for it, since
-/// that ends a connection whose other side is there, but computes and doesn't read.
+/// Checks whether the hosts of the others answer over these connections: the members' liveness is known from
+/// other connections, and a network may let one through and not the other. TCP_USER_TIMEOUT doesn't fit, since
+/// it ends a connection whose other side is alive, but computes and doesn't read.
 Result<void> StreamCommunicator::check_hosts(Clock::time_point now) {
   if (now < next_look_) return {};
   const Duration silence = members().silence;
-  const bool was_away = now - next_look_ > kOverslept;  // so long that what was found before says nothing
+  const bool was_away = now - next_look_ > kOverslept;  // so long that earlier findings say nothing
   next_look_ = silence > Duration::zero() ? now + std::min<Duration>(kHostLook, silence / 4) : Clock::time_point::max();
   for (Peer& peer : peers_) {
     // Half of it must have passed without an answer, and as much again: of a peer that doesn't read the kernel asks
@@ -165,7 +165,7 @@ Result<void> StreamCommunicator::check_hosts(Clock::time_point now) {
   return {};
 }
 
-/// Looks who has died while something is on its way by MPI: no bytes are expected of streams then, but their ends are.
+/// Checks for deaths while MPI moves something: streams then have no bytes to bring, but their ends.
 /// One that ends in order does so behind its last bytes, which may still be on their way; and where MPI fails since a
 /// member is gone, that is the cause to be named.
 Result<void> StreamCommunicator::check_outside(Clock::time_point now) {
@@ -265,7 +265,7 @@ Result<bool> StreamCommunicator::move_frame(Peer& peer) {
     Begun& one = begun(peer.in_number);
     if (one.differs) return false;
     if (frame.size - peer.body_at > one.operation->bytes_from(peer.rank) - peer.in_at)
-      return fail(nonsense(peer, "more bytes than there are"));
+      return fail(nonsense(peer, "more bytes than the operation has"));
     std::span<std::byte> room = one.operation->room(peer.rank, peer.in_at);
     room = room.first(std::min<std::size_t>(room.size(), frame.size - peer.body_at));
     if (room.empty()) return false;
@@ -349,7 +349,7 @@ std::vector<int> StreamCommunicator::missing(std::uint64_t number) const {
     }
     behind.push_back(peer.rank);
     Operation& operation = *begun(number).operation;
-    // What there is no room for may have come long ago: it waits for others.
+    // Bytes without room here may have come long ago: they wait for others.
     const bool owes = peer.in_at < operation.owed_by(peer.rank) && !operation.room(peer.rank, peer.in_at).empty();
     if (peer.in_number < number || !peer.was_heard || owes) silent.push_back(peer.rank);
   }
@@ -365,7 +365,7 @@ std::string StreamCommunicator::names_of(const std::vector<int>& ranks) const {
   return out;
 }
 
-/// Waits until bytes can move, and counts for whom.
+/// Waits until bytes can move, and counts the awaited members.
 void StreamCommunicator::sleep(std::uint64_t number, Clock::time_point until) {
   const auto began = Clock::now();
   poll_streams(until);
@@ -464,7 +464,7 @@ Error StreamCommunicator::end_with(Error error, Duration linger) {
         if (*sent == 0 && peer->has_unsent()) break;
       }
       if (was_told[at] && !peer->has_unsent()) ::shutdown(peer->stream->fd(), SHUT_WR);
-      // What still comes is thrown away: closing a socket with unread bytes would take the peer the reason.
+      // Later bytes are discarded: closing a socket with unread bytes would take the peer the reason.
       for (;;) {
         const Result<std::size_t> got = peer->stream->receive(rest);
         if (!got) return true;

@@ -46,7 +46,7 @@ class PartsLayout {
  public:
   struct Part {
     tensor::LeafRange leaves;
-    int rank = 0;           // whose it is; -1: no replica of it has a value
+    int rank = 0;           // its owner; -1: no replica of it has a value
     std::size_t index = 0;  // among its member's parts
     tensor::DType dtype = tensor::DType::kF32;
     std::size_t before = 0;  // bytes of its member's parts before it, per element of a tile
@@ -70,19 +70,19 @@ class PartsLayout {
 Result<void> check_parts(const PartsLayout& layout, int rank, std::span<const tensor::SumPart> parts,
                          const std::string& which);
 
-/// What lies at a position of a stream of parts, which are in its order and `width` bytes in all.
+/// The bytes at a position of a stream of parts, which are in its order and `width` bytes in all.
 std::span<const std::byte> piece_of(std::span<const tensor::SumPart> parts, std::size_t width, const Tiling& tiling,
                                     std::size_t at);
 
-/// The tiles of one peer's parts that have arrived and aren't added up yet: few, so that they stay in the cache. What
-/// comes sooner waits on its way.
+/// The tiles of one peer's parts that have arrived and aren't added up yet: few, so that they stay in the cache. Bytes
+/// that come sooner wait on their way.
 class TileRing {
  public:
   TileRing() = default;  // of a peer that sends no parts
   /// `tiling` is borrowed.
   TileRing(const Tiling& tiling, std::size_t width) : tiling_(&tiling), width_(width) {}
   std::size_t bytes() const { return tiling_ == nullptr ? 0 : tiling_->whole().count * width_; }
-  /// Where the bytes from a position go, if so many tiles have been added up; empty: there is no room yet.
+  /// Where the bytes from a position go, if `added` tiles have been added up; empty: there is no room yet.
   std::span<std::byte> room(std::size_t at, std::size_t added);
   /// Bytes have arrived up to this position. True: further tiles are whole.
   bool arrived(std::size_t at);

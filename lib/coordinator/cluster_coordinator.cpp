@@ -124,7 +124,7 @@ Result<void> Coordinator::join(Deadline deadline) {
 Result<bool> Coordinator::done() {
   MutexLock lock(mutex_);
   if (!fatal_ && !closures_.has_error()) return closures_.is_over();
-  // Nothing is executing any more when it raises.
+  // Nothing is executing when it raises.
   lock.wait(idle_, Deadline::never(), [&]() TFD_REQUIRES(mutex_) { return fatal_ || !closures_.is_executing(); });
   TFD_TRY(raise());
   return true;

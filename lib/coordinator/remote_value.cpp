@@ -24,7 +24,7 @@ void RemoteValue::Shared::set_error(Error value) {
 }
 
 void RemoteValue::Shared::set_cancelled(const Error& because, std::optional<ClosureId> closure) {
-  error = Error{Code::kCancelled, "cancelled because another closure failed: " + because.message, because.task};
+  error = Error{Code::kCancelled, "canceled because another closure failed: " + because.message, because.task};
   cause = closure;
   publish(ClosureState::kCancelled);
 }

@@ -29,7 +29,7 @@ struct CoordinatorLink {
   /// Reads a worker's own variable; empty after the coordinator's end.
   std::function<Result<task::ClosureOutcome>(std::size_t worker, const std::string& variable, Deadline)> read;
   Mutex drop_mutex;  // also taken under the coordinator's lock: a closure may hold the last reference to a dataset
-  /// Drops iterators that can't be used any more; empty after the coordinator's end.
+  /// Drops iterators that are no longer usable; empty after the coordinator's end.
   std::function<void(std::uint64_t number)> drop TFD_GUARDED_BY(drop_mutex);
 };
 

@@ -70,8 +70,8 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
   return check_silent(silent);
 }
 
-// One that is still connecting, or is being started again after its death, would otherwise wait for a coordinator for
-// ever: it is told as soon as it is there.
+// A task that is still connecting, or is being restarted after its death, would otherwise wait for a coordinator
+// forever: it is told as soon as it has connected.
 void Coordinator::dismiss_once_up(task::TaskClient task, Deadline deadline, std::function<void(Result<void>)> done) {
   task.shutdown(epoch_, deadline, [this, task, deadline, done = std::move(done)](const Result<void>& answer) {
     if (answer || answer.error().code != Code::kUnavailable) return done(answer);

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Describes who waits for whom, since when, for errors of deadlines and for stalls, and decides when a stall is
+// Names waiting tasks, their peers and since when, for errors of deadlines and for stalls, and decides when a stall is
 // reported. No lock, clock or socket. Private to the room. Thread rule: thread-compatible; the coordinator's lock
 // guards it.
 #include <chrono>

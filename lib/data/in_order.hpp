@@ -46,7 +46,7 @@ class InOrder {
   }
   InOrder(const InOrder&) = delete;
   InOrder& operator=(const InOrder&) = delete;
-  /// Waits for what is being taken and made.
+  /// Waits for items that are being taken and made.
   ~InOrder() { stop_.request_stop(); }
 
   bool has_begun() const { return !threads_.empty(); }
@@ -64,8 +64,8 @@ class InOrder {
     if (is_low) room_.notify_all();
     return item;
   }
-  /// Passes over so many items, or up to the last: how many. Those that were taken already go to `pass`, which says
-  /// whether there are more behind them; then `skip`, in the place of take(), passes over as many as it is told.
+  /// Skips `count` items, or all that are left, and returns their number. Items that were taken already go to `pass`,
+  /// which says whether more follow them; then `skip`, instead of take(), skips as many as it is told.
   template <class Pass, class Skip>
   Result<std::int64_t> skip(std::int64_t count, const Pass& pass, const Skip& skip) {
     if (!has_begun()) return skip(count);
@@ -157,18 +157,18 @@ class InOrder {
   bool is_paused_ TFD_GUARDED_BY(mutex_) = false;
   bool is_taking_ TFD_GUARDED_BY(mutex_) = false;
 
-  std::stop_source stop_;              // of all of them: who is waited for must not wait for one that isn't stopped yet
+  std::stop_source stop_;              // of all of them: a wait ends only once everything that it waits for is stopped
   std::vector<std::jthread> threads_;  // last: stopped and joined before the rest goes
 };
 
-/// Stops what the input waits for: at the end of its stream, and when who reads that is stopped.
+/// Stops whatever the input waits for: at the end of its stream, and when its reader is stopped.
 class InputStop {
  public:
   explicit InputStop(const Order& order)
       : on_reader_(order.stop, [source = source_]() mutable { source.request_stop(); }) {}
   InputStop(const InputStop&) = delete;
   InputStop& operator=(const InputStop&) = delete;
-  /// What the input is read by.
+  /// The order by which the input is read.
   Order below(Order order) const {
     order.stop = source_.get_token();
     return order;

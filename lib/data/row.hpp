@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What flows between the stages of a pipeline: rows of blocks, not elements. A source decodes many rows into one block
-// (one tensor per field, dimension 0 is the row), a shuffle moves (block, index) pairs about, and a batch copies the
-// bytes of its rows once; nothing is allocated per element on the way. An element that stands alone (a batch, the
+// Items that flow between the stages of a pipeline: rows of blocks, not elements. A source decodes many rows into a
+// block (one tensor per field, dimension 0 is the row), a shuffle moves (block, index) pairs about, and a batch copies
+// the bytes of its rows once; nothing is allocated per element on the way. An element that stands alone (a batch, the
 // result of a map) is a block of one row. Thread rule: Blocks are immutable; a RowStream lives on one thread at a time.
 #include <cstdint>
 #include <memory>
@@ -30,7 +30,7 @@ class RowStream {
   virtual ~RowStream() = default;
   /// nullopt at the end, and ever after. An error is returned again by the calls after it.
   virtual Result<std::optional<Row>> next() = 0;
-  /// Passes over so many rows, as calls of next() would: returns how many there were, fewer at the end.
+  /// Skips `count` rows, as calls of next() would; returns their number, which is lower at the end.
   virtual Result<std::int64_t> skip(std::int64_t count);
 };
 using RowStreamPtr = std::unique_ptr<RowStream>;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One running command: what goes into it, what comes out of it, how it ended. Private to the room.
+// One running command: its input, its output and its exit status. Private to the room.
 // Thread rule: one thread, which lives as long as the command.
 #include <optional>
 #include <string>
@@ -30,7 +30,7 @@ class CommandProcess {
   Result<std::string> read_output(std::size_t most);
   /// Adds a second CommandStop that stops it.
   void stop_with(std::shared_ptr<const CommandStop> stop) { other_stop_ = std::move(stop); }
-  /// Sends SIGTERM, and SIGKILL to what is left after a second.
+  /// Sends SIGTERM, and SIGKILL after a second to processes that remain.
   void stop();
   /// True if it has ended, or printed something without being asked.
   bool is_spoilt();

@@ -64,7 +64,7 @@ class Search {
     const auto found = std::ranges::find_if(paths, [&](const std::string& path) { return is_there(path); });
     return found == paths.end() ? "" : *found;
   }
-  /// The last one that is there, but not for this user, as below /root.
+  /// The last one that exists but isn't accessible to this user, as below /root.
   const std::string& forbidden() const { return forbidden_; }
 
  private:

@@ -32,7 +32,7 @@ namespace {
 Tensor read(const DeviceBuffer& copy) {
   auto value = copy.to_host();
   if (value) return std::move(*value);
-  std::fputs(fmt::format("tfd: a device can't be read any more: {}\n", value.error().message).c_str(), stderr);
+  std::fputs(fmt::format("tfd: a device can no longer be read: {}\n", value.error().message).c_str(), stderr);
   std::_Exit(number_of(ExitCode::kBug));
 }
 

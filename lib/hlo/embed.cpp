@@ -27,7 +27,7 @@ struct Defined {
   std::set<std::string_view> symbols, aliases, types;
 };
 
-/// Copies a text but for what is renamed or left out.
+/// Copies a text, with some names replaced or left out.
 class Copier {
  public:
   explicit Copier(std::string_view text) : text_(text) {}

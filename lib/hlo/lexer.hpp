@@ -62,7 +62,7 @@ class Lexer {
   Token next_;
 };
 
-/// The text that a string token stands for: \" \\ \n \t and \HH.
+/// Unescapes a string token: \" \\ \n \t and \HH.
 std::string unescape(std::string_view written);
 
 }  // namespace tfd::hlo

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 5> kPlatforms{"cpu", "cuda", "rocm", "tpu
 
 bool is_gpu(std::string_view name) { return name == kGpu || name == "cuda" || name == "rocm"; }
 
-/// Its own name first; then "gpu" on either side stands for cuda and rocm.
+/// Its own name first; then "gpu" on either side matches cuda and rocm.
 std::optional<std::size_t> find_platform(const std::vector<std::string>& platforms, const std::string& platform) {
   const auto own = std::find(platforms.begin(), platforms.end(), platform);
   if (own != platforms.end()) return static_cast<std::size_t>(own - platforms.begin());

@@ -46,7 +46,7 @@ class Body {
 
   /// Operands of concatenations, one after the other.
   const std::vector<std::string_view>& joined() const { return joined_; }
-  /// Positions of the definitions of what is returned.
+  /// Positions of the definitions of the returned values.
   std::vector<std::size_t> returned() const {
     std::vector<std::size_t> out;
     for (const std::string_view value : returned_) {

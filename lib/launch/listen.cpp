@@ -69,7 +69,7 @@ Result<Listener> bind_to(const cluster::Address& address) {
 }  // namespace
 
 // Linux may refuse listen() to both of two processes that have bound a port and listen at the same moment; then nobody
-// has it. Where one has it bind() refuses the other, so who is refused by listen() comes again, at another moment.
+// has it. If one process has it, bind() refuses the other; so after a refused listen() we try again, at another moment.
 Result<Listener> listen_on(const cluster::Address& address) {
   for (int tries = 1;; ++tries) {
     Listener listener = TFD_TRY(bind_to(address));

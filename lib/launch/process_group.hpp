@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /proc and the kernel tell of a task's processes. Private to the room. Thread rule: free functions.
+// A task's processes as /proc and the kernel report them. Private to the room. Thread rule: free functions.
 #include <sys/types.h>
 
 #include <string>

@@ -121,13 +121,13 @@ void TaskGroup::on_exit(Task& task) {
   check_end();
 }
 
-/// What a task says of itself; one that said before that it goes on when others die will say so again.
+/// A task's statement about itself; a task that stated before that it survives others' deaths will do so again.
 Standing TaskGroup::standing_of(const Task& task) const {
   const Standing said = files_.member_state_of(task.member.id).standing;
   return said == Standing::kAlone && task.is_elastic ? Standing::kJoining : said;
 }
 
-/// Tells those who decide what tasks say, each time that one says something else.
+/// Reports the tasks' statements to the deciding launcher, each time that one changes.
 void TaskGroup::watch_standings() {
   standing_changes_ = process::Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!standing_changes_ ||
@@ -276,7 +276,7 @@ void TaskGroup::check_end() {
   check_timer_ = loop_.at(Clock::now() + kGroupCheck, [this] { check_end(); });
 }
 
-/// Nothing runs any more.
+/// All tasks have ended.
 void TaskGroup::conclude() {
   loop_.cancel(kill_timer_);
   if (options_.on_idle) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a TaskGroup makes of failures: the cause, and who is started again.
+// A TaskGroup's decisions about failures: the cause, and the tasks to restart.
 #include <signal.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool Standings::may_refuse(int code) const {
   return members > 0 || (code == number_of(ExitCode::kNotPermitted) && running > 1);
 }
 
-/// What others are told of a task that can't be started.
+/// The report to others about a task that can't be started.
 TaskFailure TaskGroup::start_failure(const Task& task, const Error& error) {
   const process::ExitStatus status{.code = process::exit_code_of_start_error(error)};
   const bool is_final = is_final_end(status, std::nullopt, Standing::kAlone);
@@ -93,7 +93,7 @@ void TaskGroup::on_failure(Failure failure) {
     }
   }
   failures_.add(failure.status, failure.message);
-  // None of those who end because another one is lost is the cause, though one may be seen first.
+  // A task that ends because another one is lost isn't the cause, though it may be seen first.
   const bool is_consequence = failure.status.code == kOthersLoss;
   const bool is_worse = !cause_ || (!is_consequence && cause_->status.code == kOthersLoss) || failure.task->is_final;
   if (is_worse) cause_ = std::move(failure);
@@ -138,7 +138,7 @@ void TaskGroup::replace_failed(int generation, std::vector<Member> members, Dura
     if (!tasks_[i]->child) tasks_[i]->member = std::move(members[i]);
   generation_ = generation;
   earliest_.reset();
-  // Where a signal came meanwhile, nothing is started any more.
+  // Nothing is started after a signal.
   if (!ending_ && stops_ == 0 && !schedule_failed(wait).empty()) idle_ = false;
   if (idle_) options_.on_idle(generation_);
 }
@@ -170,7 +170,7 @@ void TaskGroup::cancel_replacements() {
   for (const auto& task : tasks_) loop_.cancel(std::exchange(task->again, 0));
 }
 
-/// True if a group that goes on has come to its end: no member runs any more, and the last one ended well.
+/// True if an elastic group has come to its end: no member runs, and the last one ended well.
 bool TaskGroup::is_done() const {
   return restarts_ && !ending_ && std::ranges::none_of(tasks_, [this](const auto& task) {
            return task->child && task->member.has_rank &&
@@ -178,7 +178,7 @@ bool TaskGroup::is_done() const {
          });
 }
 
-/// One member has made the last step, and so has the group; nobody has more left to do than the grace is for. Who runs
+/// One member has made the last step, and so has the group; the others have at most the grace left. A task that runs
 /// after it is frozen, or cut off, and won't say so.
 void TaskGroup::finish_later() {
   if (!restarts_ || ending_ || done_timer_ != 0) return;
@@ -191,7 +191,7 @@ void TaskGroup::finish_later() {
   });
 }
 
-/// Those that failed aren't needed any more, nor those that would join now.
+/// Failed tasks aren't needed now, nor joining ones.
 void TaskGroup::finish() {
   loop_.cancel(std::exchange(decide_timer_, 0));
   loop_.cancel(std::exchange(done_timer_, 0));

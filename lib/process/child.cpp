@@ -79,7 +79,7 @@ void announce(const Plan& plan, pid_t number) {
   ::_exit(number_of(ExitCode::kNotFound));
 }
 
-/// Handlers are the parent's code and must not run here; what was ignored stays ignored (nohup), except SIGPIPE.
+/// Handlers are the parent's code and must not run here; ignored signals stay ignored (nohup), except SIGPIPE.
 void reset_signals() {
   struct sigaction action {};
   for (int number = 1; number < NSIG; ++number) {

@@ -35,7 +35,7 @@ struct Carrier {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
   }
-  /// What came along: none, or one. Several are closed.
+  /// The descriptor that came with the message, if exactly one came. Several are closed.
   Fd take_descriptor() {
     const cmsghdr* const first = CMSG_FIRSTHDR(&header);
     if (first == nullptr || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS) return {};

@@ -59,7 +59,7 @@ class PlainStream : public Stream {
 
   Fd socket_;
   std::array<std::byte, kAhead> ahead_;
-  std::size_t at_ = 0, end_ = 0;  // of what was read ahead
+  std::size_t at_ = 0, end_ = 0;  // range of the bytes read ahead
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr std::size_t kSizeBytes = 4, kTagBytes = 16;
 // The text of a record: as much as a tile of a sum of collectives, so that it is decrypted where it is added up. Head
 // and body of little go in one.
 constexpr std::size_t kRecordBytes = 32 << 10, kJoinedBytes = 8 << 10;
-// What is encrypted, and what is taken from the socket, at a time: records, and a head before them; little enough to
+// Amount to encrypt, and to take from the socket, at a time: records, and a head before them; little enough to
 // stay in the L2 cache on its way.
 constexpr std::size_t kRecordsAtATime = 4;
 constexpr std::size_t kBufferBytes = kRecordsAtATime * (kSizeBytes + kRecordBytes + kTagBytes) + 256;
@@ -194,8 +194,8 @@ class SealedStream : public Stream {
       in_end_ += got;
     }
   }
-  /// Decrypts the next record, of so many bytes of text. What it writes is nothing before it returns: an error ends the
-  /// stream.
+  /// Decrypts the next record, of `size` bytes of text, into `to`. Nothing there is valid before it returns; an error
+  /// ends the stream.
   Result<void> open(std::size_t size, std::byte* to) {
     std::byte* const at = in_.data() + in_at_;
     receives_.begin(at);

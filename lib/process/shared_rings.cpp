@@ -23,7 +23,7 @@ std::size_t page() {
   return bytes;
 }
 
-char both_sides;  // stands for memory that both map, where both are this process
+char both_sides;  // owner of memory that both map, if both are this process
 
 tl::unexpected<Error> lie() { return fail(Code::kInvalidArgument, "positions of shared memory that can't be"); }
 
@@ -35,11 +35,11 @@ struct SharedRings::Head {
     alignas(64) std::atomic<std::uint64_t> written;  // by its writer
     alignas(64) std::atomic<std::uint64_t> read;     // by its reader
   };
-  Way way[2];  // by who writes
+  Way way[2];  // by the writing side
   alignas(64) std::atomic<std::uint32_t> waits[2];
-  alignas(64) std::atomic<std::uint32_t> borrows[2];       // who can read what the other lends
-  alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by who lends: not 0 until the other gives it back
-  alignas(64) std::atomic<std::uint32_t> brings[2];        // who sends something with a bell
+  alignas(64) std::atomic<std::uint32_t> borrows[2];       // whether a side can read the memory that the other lends
+  alignas(64) std::atomic<std::uint32_t> lent[2][kLoans];  // by the lending side: not 0 until the other gives it back
+  alignas(64) std::atomic<std::uint32_t> brings[2];        // whether a side sends something with a bell
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
@@ -55,7 +55,7 @@ Result<std::size_t> sealed_bytes(int descriptor) {
   struct stat about {};
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(descriptor, &about) != 0 || about.st_size < 0)
-    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory");
+    return fail(Code::kInvalidArgument, "the received descriptor isn't sealed memory");
   return static_cast<std::size_t>(about.st_size);
 }
 
@@ -66,7 +66,7 @@ Result<Fd> SharedRings::make_memory(std::size_t ring_bytes) {
 Result<SharedRings> SharedRings::map(const Fd& memory, std::size_t ring_bytes, Side side) {
   static_assert(sizeof(Head) <= 4096);
   if (sealed_bytes(memory.get()) != page() + 2 * ring_bytes)
-    return fail(Code::kInvalidArgument, "what was handed over isn't sealed memory of {} bytes",
+    return fail(Code::kInvalidArgument, "the received descriptor isn't sealed memory of {} bytes",
                 page() + 2 * ring_bytes);
   const std::size_t mapped = page() + 4 * ring_bytes;
   void* const base = ::mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

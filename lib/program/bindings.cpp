@@ -17,7 +17,7 @@ constexpr NameTable<InputKind, 6> kPlainInputs{{{{InputKind::kStep, "step"},
                                                  {InputKind::kNumReplicas, "num_replicas"},
                                                  {InputKind::kRng, "rng"}}}};
 
-/// Forms of an input, by the one key that states its kind; some stand for more than one input.
+/// Forms of an input, by the one key that states its kind; some mean more than one input.
 enum class InputForm { kVariable, kGroup, kDataset, kArg, kKwarg, kLookup, kRng };
 constexpr NameTable<InputForm, 7> kInputKeys{{{{InputForm::kVariable, "variable"},
                                                {InputForm::kGroup, "variables"},

@@ -41,7 +41,7 @@ data::DatasetContext check_context(const Program& program, bool look_at_files,
   return context;
 }
 
-/// Where it is set, the path in the document and the file of what is missing are noted.
+/// Where `context` collects them, notes the path in the document and the file of each missing dataset.
 void note_missing(data::DatasetContext& context, Program& program, const std::string& prefix) {
   context.missing_file = [&program, prefix](const std::string& path, const std::string& file) {
     program.missing_data.insert(fmt::format("{}{}: {}", prefix, path, file));

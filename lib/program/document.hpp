@@ -26,7 +26,7 @@ Result<Document> parse_document(std::string_view text);
 Result<void> apply_override(nlohmann::ordered_json& document, std::string_view override_text,
                             const std::string& directory = {}, bool with_data = true);
 
-/// Replaces the bare name of an optimizer, "adam", by the object that it stands for, {"adam": {}}.
+/// Replaces the bare name of an optimizer, "adam", by the equivalent object, {"adam": {}}.
 void expand_optimizer(nlohmann::ordered_json& document);
 
 /// A training ends after train.steps or train.epochs: where an override sets one of them, the file's other one goes.

@@ -25,14 +25,14 @@ namespace tfd::program {
 struct VariableSources {
   std::string directory;
   variable::CheckpointFiles* files = nullptr;  // null: files aren't read
-  const Node* weights = nullptr;               // the program's "weights", which initialises all of them
+  const Node* weights = nullptr;               // the program's "weights", which initializes all of them
 };
 /// Parses the variables; returns those without errors.
 std::vector<VariableDef> parse_variables(const Node& node, const VariableSources& sources, Problems& problems);
 /// Number of shards; 1 if it isn't sharded.
 Result<std::int64_t> shards_of(const VariableDef& variable);
 
-// bindings.cpp: parse one binding, or all that a group stands for; names, dtypes and shapes are checked later.
+// bindings.cpp: parse one binding, or all bindings of a group; names, dtypes and shapes are checked later.
 Result<std::vector<InputBinding>> parse_input(const Node& node, const std::vector<VariableDef>& variables);
 Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vector<VariableDef>& variables);
 

@@ -100,8 +100,7 @@ Result<void> bind_by_name(const Node& node, const std::vector<hlo::Parameter>& a
     const Node* input = found->second;
     auto bindings = TFD_TRY(parse_input(*input, variables));
     if (input->has("variables"))
-      return input->fail(
-          "a group stands for several arguments: list the inputs in the order of the module's arguments");
+      return input->fail("a group is several arguments: list the inputs in the order of the module's arguments");
     draft.inputs.push_back(*input);
     draft.def.inputs.push_back(std::move(bindings.front()));
   }

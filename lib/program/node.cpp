@@ -32,7 +32,7 @@ std::string_view type_text(const Json& json) {
   }
 }
 
-/// Words of Keras, PyTorch and others, and the keys that stand for the same here.
+/// Words of Keras, PyTorch and others, and the keys that mean the same here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSynonyms{{
     {"early_stopping", "stop"},
     {"earlystopping", "stop"},

@@ -80,7 +80,7 @@ Result<T> at_path(const std::string& path, Result<T> read) {
   return fail(continue_path(path, std::move(read).error()));
 }
 
-/// The key that a word of another framework's stands for, if it is among those that are known: "metric" for "monitor".
+/// Translates a word of another framework to a key, if that is among the known ones: "metric" for "monitor".
 std::optional<std::string_view> find_synonym(std::string_view word, std::span<const std::string_view> known);
 
 /// "dataset 'trian' is unknown, did you mean 'train'?", or, where nothing is near, "… is unknown (available: 'a' and

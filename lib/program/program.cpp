@@ -69,7 +69,7 @@ Result<void> parse_optimizer(const Node& node, const Node& root, const FileReade
   if (node.has("module")) return parse_update_module(node, read_file, program);
   TFD_TRY(check_optimizer_form(node, root));
   auto optimizer = variable::make_optimizer(node.json());
-  if (!optimizer) {  // its paths may contain patterns, which continue_path() doesn't recognise as paths
+  if (!optimizer) {  // its paths may contain patterns, which continue_path() doesn't recognize as paths
     Error error = std::move(optimizer).error();
     error.message = fmt::format("{}{}{}", node.path(), error.message.starts_with("must ") ? ": " : ".", error.message);
     return fail(std::move(error));
@@ -264,7 +264,7 @@ bool Program::has_commands() const {
 
 namespace {
 
-/// What the file of a model is, which people give for a program, and what makes a program of it.
+/// Refuses model files that were given instead of a program, and names the command that makes a program of them.
 Result<void> check_is_no_model(std::string_view document, const std::string& where) {
   const bool is_zip = document.starts_with("PK\3\4"), is_hdf5 = document.starts_with("\x89HDF\r\n");
   if (is_hdf5 || (is_zip && where.ends_with(".keras")))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One seed for all that draws: each initializer and shuffle gets a seed that is a function (SHA-256) of the program's
-// and of its own name, so that it doesn't depend on what else there is.
+// and of its own name, so that it doesn't depend on the other seeds.
 #include <variant>
 
 #include "draft.hpp"

@@ -50,7 +50,7 @@ launch::Standings Agreement::standings() const {
   return all;
 }
 
-/// True if tasks run, and all of them go on without those that don't any more, and with those that come.
+/// True if tasks run, and all of them continue without those that have ended, and with those that come.
 bool Agreement::goes_on() const {
   return options_.bounds.is_elastic && phase_ == Phase::kRunning && standings().go_on();
 }
@@ -190,7 +190,7 @@ void Agreement::on_failure(LauncherId id, const Report& failure, Clock::time_poi
   const bool is_of_task = !failure.task.empty();  // else the launcher itself can't go on
   if (is_of_task) launchers_.at(id).failed.push_back(failure.task);
   failures_.add({.code = failure.code, .signal = failure.signal}, failure.cause);
-  // None of those who end because another one is lost is the cause, though one may be seen first.
+  // A task that ends because another one is lost isn't the cause, though it may be seen first.
   const bool is_consequence = failure.code == kOthersLoss;
   if (!cause_ || !is_consequence) {
     cause_ = failure;
@@ -221,7 +221,7 @@ void Agreement::on_stop(LauncherId id, const Report& stop, Clock::time_point now
   check_end(now);
 }
 
-/// True if enough others are left, and go on. Not the holder, without whom nobody could join any more.
+/// True if enough others are left, and continue. Never for the holder, since nobody could join without it.
 bool Agreement::may_leave(LauncherId id) const {
   if (id == kHolder || !goes_on()) return false;
   int left = 0;
@@ -356,7 +356,7 @@ void Agreement::dismiss(Clock::time_point now) {
   if (goes_on()) look_for_enough(now);
 }
 
-/// Nobody has come in the place of those who are lost.
+/// Nobody has replaced the lost launchers.
 void Agreement::give_up(Clock::time_point now) {
   has_expired_ = true;
   starts_again_ = false;
@@ -364,7 +364,7 @@ void Agreement::give_up(Clock::time_point now) {
   halt(fmt::format("gave up waiting for {} (--join)", missing(now)));
 }
 
-/// Says now and then for whom it waits.
+/// Reports now and then which launchers are missing.
 void Agreement::say_missing(Clock::time_point now) {
   if (now - last_report_ < options_.report) return;
   last_report_ = now;
@@ -387,12 +387,12 @@ void Agreement::halt(const std::string& line) {
   send_all({.kind = Command::Kind::kHalt, .line = line});
 }
 
-/// Goes on once no task runs any more.
+/// Continues once all tasks have ended.
 void Agreement::check_end(Clock::time_point now) {
   if (phase_ != Phase::kRunning && phase_ != Phase::kEnding) return;
   dismiss(now);
   if (!std::ranges::all_of(launchers_, [](const auto& one) { return one.second.is_idle; })) return;
-  if (std::exchange(finish_at_, std::nullopt)) {  // who failed before isn't waited for
+  if (std::exchange(finish_at_, std::nullopt)) {  // earlier failures aren't waited for
     decide_at_.reset();
     cause_.reset();
     failures_.clear();
@@ -442,7 +442,7 @@ void Agreement::tick(Clock::time_point now) {
                        format_duration(options_.grace));
     finish_at_ = now;
   }
-  if (finish_at_ && now >= *finish_at_) {  // those that would join now, or start again, aren't needed any more
+  if (finish_at_ && now >= *finish_at_) {  // joining or restarting tasks aren't needed now
     decide_at_.reset();
     cause_.reset();
     failures_.clear();

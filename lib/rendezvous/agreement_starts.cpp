@@ -21,7 +21,7 @@ std::string Agreement::names_of_tasks(const std::vector<int>& ranks) {
   return join_words(names);
 }
 
-/// When those who are there start: at once if nobody else can come, or nobody has come or gone.
+/// Start time of the launchers that have joined: at once if nobody else can come, or nobody has come or gone.
 std::optional<Clock::time_point> Agreement::start_time() const {
   if (!enough_since_) return std::nullopt;
   Clock::time_point when = *enough_since_;
@@ -69,7 +69,7 @@ void Agreement::start() {
   not_before_.reset();
 }
 
-/// What tasks that join those that run are told.
+/// The plan for tasks that join running ones.
 Plan Agreement::plan_to_join(const Launcher& launcher) const {
   return {.generation = generation_,
           .node = launcher.place,

@@ -53,7 +53,7 @@ class Guest final : public Rendezvous {
   bool has_joined() const override { return has_joined_; }
 
  private:
-  /// "python3, process 1234": who listens at the rendezvous, if that is this host.
+  /// "python3, process 1234": the process that listens at the rendezvous, if that is this host.
   std::string owner() const {
     if (options_.own_address.empty()) return "";
     return launch::describe_port_owner({.host = options_.own_address, .port = options_.at.port});

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What launchers send each other, as JSON in a message's metadata. Thread rule: pure functions.
+// Messages between launchers, as JSON in a message's metadata. Thread rule: pure functions.
 #include <cstdint>
 #include <string>
 #include <string_view>

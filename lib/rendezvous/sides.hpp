@@ -12,7 +12,7 @@ namespace tfd::rendezvous {
 
 Result<std::unique_ptr<Rendezvous>> hold(process::EventLoop& loop, RendezvousOptions options);
 Result<std::unique_ptr<Rendezvous>> visit(process::EventLoop& loop, RendezvousOptions options);
-/// What the endpoints of both have in common.
+/// Options of both sides' endpoints.
 transport::EndpointOptions endpoint_options(const RendezvousOptions& options);
 
 }  // namespace tfd::rendezvous

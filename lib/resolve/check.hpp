@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every resolver makes sure of before it hands out a spec. Inside the room only. Thread rule: pure functions.
+// Checks that every resolver makes before it returns a spec. Inside the room only. Thread rule: pure functions.
 #include "tfd/cluster/cluster_config.hpp"
 
 namespace tfd::resolve::detail {

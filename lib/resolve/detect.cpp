@@ -27,7 +27,7 @@ class Once : public Resolver {
   std::function<Result<cluster::ClusterConfig>()> answer_;
 };
 
-/// "X is set", or what isn't.
+/// "X is set", or the variables that are missing.
 Sighting by_variables(std::string kind, const Environment& env, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names)
     if (env.has(name)) return {std::move(kind), true, fmt::format("{} is set", name)};
@@ -64,7 +64,7 @@ std::string slurm_size_variable(const Environment& env, std::int64_t tasks) {
   return env.has("SLURM_STEP_TASKS_PER_NODE") ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE";
 }
 
-/// What is wrong with --jobs is wrong on the command line.
+/// An error in --jobs is an error of the command line.
 template <class T>
 Result<T> of_usage(Result<T> result) {
   return std::move(result).map_error([](Error error) {

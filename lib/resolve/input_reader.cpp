@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kSilence{2};
 /// Finds the end of a JSON object without judging what is in it; goes on where it stopped when more bytes have come.
 class ObjectScanner {
  public:
-  /// The number of bytes up to and with the last brace, if it is there.
+  /// The number of bytes up to and with the last brace, if it has come.
   std::optional<std::size_t> scan(std::string_view text) {
     for (; at_ < text.size(); ++at_) {
       const char c = text[at_];

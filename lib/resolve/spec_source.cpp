@@ -41,7 +41,7 @@ Result<cluster::ClusterConfig> read_file(const std::string& path, InputReader& i
   return std::move(*config);
 }
 
-/// A kind of cluster. What its resolver says names only options that the tool has.
+/// A kind of cluster. Messages of its resolver name only options that the tool has.
 Result<cluster::ClusterConfig> resolve_here(const std::string& asked, const SpecSource& source, const Environment& env,
                                             Deadline deadline, const Log& log) {
   std::string kind = asked;

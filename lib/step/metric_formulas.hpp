@@ -9,8 +9,8 @@
 
 namespace tfd::step {
 
-/// What is reported: the formula's value for the parts' sums, each a number, or numbers from the lowest threshold to
-/// the highest. What is divided by zero is zero, but for the root of a mean of nothing, which is NaN. source:
+/// The reported value: the formula of the parts' sums, each a number, or numbers from the lowest threshold to
+/// the highest. A quotient by zero is zero, except for the root of a mean of nothing, which is NaN. source:
 /// Keras 3.15, metrics.RootMeanSquaredError, Precision, Recall and AUC.
 double value_of(program::Formula formula, const std::map<program::Part, std::vector<double>>& sums);
 

@@ -11,7 +11,7 @@ using program::OutputKind;
 
 constexpr std::int64_t kLookedAt = std::int64_t{1} << 24;  // elements
 
-/// True if its initial value, of whose rows some are looked at, is not finite: that of a smallest loss so far, a mask.
+/// True if its initial value, sampled by rows, is not finite: that of a smallest loss so far, a mask.
 bool may_begin_nonfinite(const program::VariableDef& variable) {
   variable::CheckpointFiles files;
   std::optional<variable::RowRange> rows;

@@ -171,7 +171,7 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
   for (auto& [name, value] : out) {
     if (value.has_value()) continue;
     const auto found = copies.find(name);
-    if (found == copies.end()) return fail(Code::kInternal, "not all copies of '{}' are there", name);
+    if (found == copies.end()) return fail(Code::kInternal, "copies of '{}' are missing", name);
     value = found->second;
   }
   return out;

@@ -315,11 +315,11 @@ class Runner final : public ReplicaRunner {
     const auto found = before_steps_.find(dataset);
     return found == before_steps_.end() ? 0 : found->second;
   }
-  /// Number of elements that these replicas take in whole steps, in which all of them take so many.
+  /// Number of elements that these replicas take in whole steps in which all replicas take `elements`.
   std::int64_t of_own(std::int64_t elements) const {
     return shares_elements() ? elements / replicas_.all * replicas_.count : elements;
   }
-  /// Number of elements that all replicas take in the steps in which these take so many.
+  /// Number of elements that all replicas take in the steps in which these replicas take `elements`.
   std::int64_t of_all(std::int64_t elements) const {
     if (!shares_elements()) return elements;
     const std::int64_t rest = elements % replicas_.count;
@@ -349,7 +349,7 @@ class Runner final : public ReplicaRunner {
   StepRunner steps_;
   const GatherOutputs gather_;
   std::map<std::string, std::int64_t>
-      before_steps_;                           // first elements of datasets, which no step of so many replicas has
+      before_steps_;                           // first elements of datasets, which steps of this many replicas skip
   std::map<std::string, std::int64_t> taken_;  // elements of datasets after these, before the iterators were opened
   std::map<std::string, WorkerIterator> iterators_;  // their maps call the program's functions
 };

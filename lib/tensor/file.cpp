@@ -16,7 +16,7 @@ constexpr std::size_t kMostPerCall = std::size_t{1} << 30;  // Linux moves at mo
 }  // namespace
 
 Result<InputFile> InputFile::open(const std::string& path) {
-  // O_NONBLOCK: a FIFO without a writer would hold us here for ever.
+  // O_NONBLOCK: opening a FIFO without a writer would block forever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail_errno(errno, "cannot open " + path);
   InputFile file(path, fd, 0);

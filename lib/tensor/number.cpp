@@ -139,7 +139,7 @@ std::string exact_integer(std::string_view number) {
 
 std::string plain_json(std::string_view text) {
   std::string out;
-  std::size_t kept = 0;  // what is before it is in `out`
+  std::size_t kept = 0;  // `text` before this position is already in `out`
   const auto replace = [&](std::size_t at, std::size_t length, std::string_view by) {
     out.append(text.substr(kept, at - kept)).append(by);
     kept = at + length;

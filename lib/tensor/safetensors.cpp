@@ -156,7 +156,7 @@ Result<std::string> format_header(const SafetensorsFile& file) {
   return text;
 }
 
-/// What else a file is that begins with these bytes, and the way out; empty: not known.
+/// Describes another file format that begins with these bytes, and the way out; empty if unknown.
 std::string_view other_format(std::uint64_t first_bytes) {
   constexpr std::uint64_t kZip = 0x04034b50, kHdf5 = 0x0a1a0a0d46444889;  // "PK\3\4", "\x89HDF\r\n\x1a\n"
   if ((first_bytes & 0xffffffff) == kZip)

@@ -29,11 +29,11 @@ constexpr std::size_t kMostMade = std::size_t{1} << 30;  // of which they keep n
 constexpr std::size_t kMostMade = kMostMapped;
 #endif
 
-/// All of the memory there is.
+/// Size of all physical memory.
 std::size_t most_bytes() {
   const auto pages = static_cast<std::size_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L));
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  for (const auto limited : {RLIMIT_FSIZE, RLIMIT_AS}) {  // the one would be a SIGXFSZ, the other is for what is used
+  for (const auto limited : {RLIMIT_FSIZE, RLIMIT_AS}) {  // exceeding the first is a SIGXFSZ; the second limits use
     rlimit limit{};
     if (::getrlimit(limited, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return 0;
   }
@@ -196,7 +196,7 @@ std::size_t SharedHeap::idle_bytes() const {
 Result<std::shared_ptr<BorrowedHeap>> BorrowedHeap::map(int descriptor) {
   const std::size_t size = TFD_TRY(process::sealed_bytes(descriptor));
   if (size == 0 || size > kMostMapped)
-    return fail(Code::kInvalidArgument, "what was handed over has {} bytes, where 1 to {} are allowed", size,
+    return fail(Code::kInvalidArgument, "the received memory has {} bytes, where 1 to {} are allowed", size,
                 kMostMapped);
   void* const base = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED) return fail_errno(errno, "cannot map memory of another process");

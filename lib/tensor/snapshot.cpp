@@ -64,7 +64,7 @@ class SavedRows {
   std::vector<bool> is_saved_;  // of whoever adds
 };
 
-/// What the live tensor has, from its first snapshot on.
+/// Storage of the live tensor, from its first snapshot on.
 class LiveStorage final : public Storage {
  public:
   LiveStorage(std::shared_ptr<Storage> inner, const std::shared_ptr<SavedRows>& saved)
@@ -80,7 +80,7 @@ class LiveStorage final : public Storage {
   const std::weak_ptr<SavedRows> saved_;
 };
 
-/// What the snapshot has.
+/// Storage of the snapshot.
 class SnapshotStorage final : public Storage {
  public:
   SnapshotStorage(std::shared_ptr<LiveStorage> live, std::shared_ptr<SavedRows> saved)
@@ -90,7 +90,7 @@ class SnapshotStorage final : public Storage {
 
  private:
   std::shared_ptr<LiveStorage> live_;
-  std::shared_ptr<SavedRows> saved_;  // last: ends first, so that who sees it sees a snapshot among the owners
+  std::shared_ptr<SavedRows> saved_;  // last: destroyed first, so that the live tensor sees a snapshot among the owners
 };
 
 void fence([[maybe_unused]] std::memory_order order) {
@@ -109,7 +109,7 @@ template <class T>
   }
 }
 
-/// Copies what may be changing: what was read of a changing row is replaced afterwards.
+/// Copies bytes that may be changing: rows that changed while they were read are replaced after that.
 [[gnu::no_sanitize("thread")]] void copy_changing(const std::byte* from, std::span<std::byte> to) {
   const bool is_aligned =
       (reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to.data())) % 8 == 0;
@@ -125,7 +125,7 @@ void SnapshotStorage::read(std::size_t offset, std::span<std::byte> into) const 
   saved_->put_back(offset, into);
 }
 
-/// What the snapshot that is read of a tensor has saved; null if others share the tensor besides, or nobody does.
+/// Rows saved by the snapshot that is being read; null if others share the tensor besides, or no snapshot exists.
 std::shared_ptr<SavedRows> saved_beside(const Tensor& live) {
   auto* const shared = dynamic_cast<const LiveStorage*>(live.storage().get());
   // Counted before: a snapshot that is still read then was one of the two.

@@ -50,7 +50,7 @@ std::string format_spec(const TensorSpec& spec) {
 }
 
 std::int64_t element_count(const Shape& shape) {
-  std::uint64_t count = 1;  // which wraps: what follows may be 0
+  std::uint64_t count = 1;  // may wrap, since a later dimension may be 0
   for (const std::int64_t dimension : shape) count *= static_cast<std::uint64_t>(dimension);
   return static_cast<std::int64_t>(count);
 }

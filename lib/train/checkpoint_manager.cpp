@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kProbeBytes = 4096;  // a full disk still allows empty files
 constexpr std::string_view kNothingWillBeSaved =
-    "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained";
+    "nothing will be saved: --set train.checkpoint.dir=DIR keeps the trained weights";
 
 Error no_memory(std::string_view what) { return {Code::kResourceExhausted, std::string(what), {}}; }
 

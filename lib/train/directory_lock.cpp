@@ -142,7 +142,7 @@ Result<bool> has_changed(const std::string& path, const Seen& seen, const Direct
   return false;
 }
 
-/// Puts a lock file of this process in the place of the one that is there. Empty if that isn't possible.
+/// Replaces the existing lock file by one of this process. Empty if that isn't possible.
 process::Fd replace(const std::string& path, const std::string& text) {
   const std::string temporary = fmt::format("{}-{}", path, random_text(4));
   process::Fd fd(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kLockMode));

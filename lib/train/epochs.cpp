@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A coordinator's workers each have all the data, in their own order, asynchronous workers a part of it; how many
-// workers there will be isn't known. So elements are counted here, the dataset is repeated for ever, and the number of
+// workers there will be isn't known. So elements are counted here, the dataset is repeated forever, and the number of
 // steps follows from the elements of all epochs (as the ClusterCoordinator page recommends).
 #include <algorithm>
 
@@ -87,7 +87,7 @@ Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOpti
   const std::string dataset = dataset_of(program);
   const auto count = count_elements(program, dataset, options);
   if (!count) {
-    // What is wrong with the data stays wrong with train.steps; only what isn't here may be with the workers.
+    // Wrong data stay wrong with train.steps; only data missing here may exist at the workers.
     const bool is_of_data = count.error().code == Code::kInvalidArgument || count.error().code == Code::kDataLoss;
     return fail(count.error().code, "{}: train.epochs: can't count the elements of dataset '{}'{} ({}){}", program.path,
                 dataset, is_of_data ? "" : " here", count.error().message, is_of_data ? "" : ": set train.steps");

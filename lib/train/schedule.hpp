@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A training's schedule: when a checkpoint or an evaluation is due, by steps or since it was asked for, and from which
-// step they were made last. What happens then is the loop's affair. Private to the room. Thread rule: plain value.
+// step they were made last. The loop does the rest. Private to the room. Thread rule: plain value.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -33,7 +33,7 @@ class Schedule {
   /// Evaluations of an earlier process count: the last one was at this step.
   void evaluated_before(std::int64_t step) { evaluated_from_ = step; }
   void evaluated(std::int64_t step) { evaluated_step_ = evaluated_from_ = step; }
-  /// The variables aren't those that were evaluated any more, though the step is.
+  /// The variables differ from the evaluated ones, though the step is the same.
   void forget_evaluation() { evaluated_step_.reset(); }
 
   /// Asks for a checkpoint, whatever the step.
@@ -55,7 +55,7 @@ class Schedule {
 
  private:
   std::int64_t save_every_, evaluate_every_;
-  std::int64_t saved_from_ = 0, evaluated_from_ = 0;  // what is due next is at multiples after these
+  std::int64_t saved_from_ = 0, evaluated_from_ = 0;  // the next ones are due at multiples after these
   bool is_checkpoint_asked_ = false;
   std::optional<std::int64_t> evaluated_step_;
 };

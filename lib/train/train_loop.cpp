@@ -191,7 +191,7 @@ Result<void> TrainLoop::find_beginning() {
     return {};
   }
   TFD_TRY(checkpoints_.probe());
-  if (role_.asks_servers) return {};  // hold_directory() and the plan come once the servers are there
+  if (role_.asks_servers) return {};  // hold_directory() and the plan come once the servers answer
   checkpoints_.say_plan();
   return checkpoints_.hold(Claim::kWatchHosts);
 }
@@ -266,7 +266,7 @@ Result<void> TrainLoop::begin() {
 }
 
 // Evaluations of an earlier run count; it may have ended between a checkpoint and the evaluation due then. So may a
-// group's chief have died before what was due at its last step, which whoever takes its place does.
+// group's chief have died before an evaluation due at its last step, which its successor makes.
 Result<void> TrainLoop::go_on_judging(bool goes_on) {
   schedule_.begin(first_step_);
   if (adopted_ && options_.takes_over && role_.ends_with_others) {
@@ -516,7 +516,7 @@ Error TrainLoop::explain(Error error) const {
     error.message = fmt::format("the data{} ended at step {} of {} ({}): repeat the dataset, or lower train.steps",
                                 role_.task.empty() ? "" : " of " + role_.task, step_, *train_.steps, error.message);
     if (checkpoints_.are_saved() && checkpoints_.step() == step_)
-      error.message += fmt::format("; what was trained is in {}", checkpoints_.path());
+      error.message += fmt::format("; the trained weights are in {}", checkpoints_.path());
   }
   return error;
 }

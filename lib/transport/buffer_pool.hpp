@@ -24,7 +24,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   /// Keeps at most `kept_bytes` of idle buffers.
   explicit BufferPool(std::size_t kept_bytes) : most_(kept_bytes) {}
-  /// Not initialised, writable.
+  /// Not initialized, writable.
   std::shared_ptr<tensor::Storage> get(std::size_t bytes);
   std::size_t idle_bytes() const;
 

@@ -113,7 +113,7 @@ void Core::stay_away() {
   }
 }
 
-// What a callback throws ends the process, as it does on the I/O thread.
+// An exception of a callback ends the process, as it does on the I/O thread.
 bool Core::drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) noexcept {
   assert(!on_io_thread());
   At before = at_.load();

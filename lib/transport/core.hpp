@@ -215,7 +215,7 @@ class Core final : public Endpoint, private Wire::Sink {
   Clock::time_point checked_ = Clock::now();           // the links, last
 
   std::atomic<bool> stop_{false};
-  Mutex loop_mutex_;  // held by who does the I/O
+  Mutex loop_mutex_;  // held by the thread that does the I/O
   std::atomic<At> at_{At::kIoThread};
   std::atomic<std::uint64_t> drives_{0};  // that have ended
   Mutex away_mutex_;

@@ -36,7 +36,7 @@ Duration Core::awaited_ping_interval() const {
 
 void Core::check_liveness() {
   const Clock::time_point now = Clock::now();
-  // Not for ever: who is never done reading notices silence, too.
+  // Not forever: an endpoint that is never done reading must notice silence, too.
   if (more_to_receive_ && now - checked_ < 2 * options_.heartbeat_interval)
     return at(now + kUntilRead, [this] { check_liveness(); });
   const Duration interval = ping_interval(), awaited_interval = awaited_ping_interval();

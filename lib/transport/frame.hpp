@@ -6,7 +6,7 @@
 // sender needn't copy it after a header. Thread rule: pure functions.
 //
 //   0 magic "\xF7TFD"   4 version u8   5 type u8     6 flags u16      8 kind u16   10 block u16   12 body size u32
-//  16 request id u64   24 incarnation u64           32 time left u64 (microseconds, 0: for ever)  40 position u64
+//  16 request id u64   24 incarnation u64           32 time left u64 (microseconds, 0: forever)   40 position u64
 //  48 epoch u64 (of the run that a request is about; 0: of none)
 #include <cstddef>
 #include <cstdint>

@@ -207,7 +207,7 @@ Result<std::optional<Link::Arrived>> Link::on_chunk(std::span<const std::byte> b
   if (bytes.size() != header.body_size)
     return fail(Code::kInvalidArgument, "a chunk of {} bytes instead of {}", bytes.size(), header.body_size);
   const auto found = partials_.find(header.id);
-  if (found == partials_.end()) return std::nullopt;  // refused, cancelled, or too late
+  if (found == partials_.end()) return std::nullopt;  // refused, canceled, or too late
   Partial& partial = found->second;
   partial_bytes_ -= partial.bytes();
   partial.assembly.limit(most_bytes());
@@ -239,7 +239,7 @@ Result<std::optional<Link::Arrived>> Link::on_lent(const FrameView& frame, Wire&
   if (frame.body.size() != kLoanBytes) return fail(Code::kInvalidArgument, "a loan of {} bytes", frame.body.size());
   const Loan loan{get<std::uint32_t>(frame.body, 8), get<std::uint64_t>(frame.body, 0)};
   const auto found = partials_.find(header.id);
-  if (found == partials_.end()) {  // refused, cancelled, or too late: it is given back
+  if (found == partials_.end()) {  // refused, canceled, or too late: it is given back
     (void)wire.borrow(id_, loan, 0);
     return std::nullopt;
   }

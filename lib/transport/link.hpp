@@ -18,8 +18,8 @@
 
 namespace tfd::transport {
 
-/// Acknowledged after so many bytes; and chunks after so long, since on a slow connection acknowledgements are all that
-/// is heard of whoever gets them: what answers a ping waits behind them.
+/// Bytes after which a reader acknowledges; chunks also after a time, since on a slow connection the sender hears
+/// nothing else of their reader: the answer to a ping waits behind them.
 inline constexpr std::uint64_t kCreditStep = 512 * 1024;
 inline constexpr Duration kCreditInterval = std::chrono::milliseconds(250);
 /// Backlog above which arriving requests aren't acknowledged and large answers aren't made: a caller that doesn't read
@@ -81,7 +81,7 @@ class Link {
   /// messages than they may.
   Result<std::optional<Arrived>> on_head(const FrameView& frame);
   Result<std::optional<Arrived>> on_chunk(std::span<const std::byte> bytes);
-  /// Where the awaited chunk goes, if it is of this size. Nothing but what was received there is taken for it then.
+  /// Where the awaited chunk goes, if it is of this size. Only bytes received there are taken for it then.
   Place place_chunk(std::size_t size);
   Result<std::optional<Arrived>> on_lent(const FrameView& frame, Wire& wire);
   /// Forgets what has arrived of message `id`.
@@ -122,7 +122,7 @@ class Link {
   bool send_chunk(Wire& wire);
   /// Whether the next block of the stream could be lent instead of being sent.
   bool lend_block(Wire& wire, Outgoing& stream);
-  /// Queues the stream again, for what is left of it.
+  /// Queues the rest of the stream again.
   void finish_block(Outgoing stream);
   void give_credit();
   bool may_give_credit(std::uint64_t least) const {

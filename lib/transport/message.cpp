@@ -17,7 +17,7 @@ constexpr std::uint8_t kInlineBit = 0x80;
 constexpr std::size_t kMostRank = 64;
 constexpr auto kLastDType = static_cast<std::uint8_t>(tensor::DType::kF64);
 
-/// What is kept where a tensor is lent; null: it isn't.
+/// The storage to keep while a tensor is lent; null: it isn't lent.
 std::shared_ptr<const tensor::Storage> find_to_lend(const tensor::Tensor& tensor) {
   if (tensor.byte_size() < tensor::kLeastShared || !tensor::is_floating(tensor.dtype())) return nullptr;
   const auto guard = std::dynamic_pointer_cast<const tensor::StorageGuard>(tensor.storage());

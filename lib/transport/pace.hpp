@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast a connection carries bytes, as its acknowledgements show, and what follows: a slow one gets small chunks, so
-// that whoever reads them hears of the sender often enough, and little at a time, so that what comes after them doesn't
+// How fast a connection carries bytes, as its acknowledgments show, and the consequences: a slow one gets small
+// chunks, so that their reader hears of the sender often enough, and little at a time, so that later messages don't
 // wait for long. Every connection is slow until it has shown otherwise. Thread rule: a value without a clock.
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tfd::transport {
 /// Unacknowledged bytes in flight, at most: the memory that a slow reader costs us, and the bandwidth-delay product up
 /// to which a connection is filled (16 MiB: 1 ms at 128 Gbit/s).
 inline constexpr std::uint64_t kCreditWindow = 16 * 1024 * 1024;
-/// The same of a slow connection: more than what is acknowledged at a time.
+/// The same for a slow connection: more than one acknowledgment's bytes.
 inline constexpr std::uint64_t kSlowWindow = 1024 * 1024;
 /// A tenth of a second at 1 Mbit/s.
 inline constexpr std::size_t kSlowChunkBytes = 16 * 1024;
@@ -30,10 +30,10 @@ class Pace {
   /// A chunk is about to leave, after `sent` bytes of the connection.
   void on_chunk(std::uint64_t sent, Clock::time_point now) {
     if (now - last_chunk_ > kSlow)
-      begin(sent, now);  // what was acknowledged before says when it was sent, not how fast
+      begin(sent, now);  // earlier acknowledged bytes say when they were sent, not how fast
     last_chunk_ = now;
   }
-  /// The reader has taken so many bytes of the connection.
+  /// The reader has taken `taken` bytes of the connection.
   void on_credit(std::uint64_t taken, Clock::time_point now) {
     if (taken <= from_) return;
     const Duration took = now - since_;

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an I/O thread waits for: the descriptors of all its wires, and its waker, in one epoll set. Thread rule: lives
-// on the I/O thread; made on another.
+// Everything that an I/O thread waits for: the descriptors of its wires, and its waker, in one epoll set. Thread rule:
+// lives on the I/O thread; made on another.
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -41,12 +41,12 @@ class Poller {
   void change(int fd, std::uint32_t events);
   void remove(int fd);
 
-  /// Waits for the first of them, for the waker, or for `until`, and tells those whose descriptors are ready. Call
+  /// Waits for the first of them, for the waker, or for `until`, and notifies the sources with ready descriptors. Call
   /// Waker::prepare_to_sleep() first.
   void wait(Clock::time_point until);
 
  private:
-  /// One for each descriptor. An event carries its source's number: what was closed meanwhile has another one.
+  /// One for each descriptor. An event carries its source's number: a closed source's number isn't reused.
   struct Source {
     Watcher* watcher = nullptr;
     std::uint64_t whose = 0;

@@ -3,7 +3,7 @@
 //
 // Moves bytes between endpoints over connections (links), which carry messages in order until they are closed. zmq/,
 // ring/ and inproc/ are the kinds; the protocol above is the same (core.hpp). A link is one connection: it never comes
-// back, and what was sent on it never reaches anybody but the process at its other end. Thread rule: lives on the I/O
+// back, and its messages never reach any process but the one at its other end. Thread rule: lives on the I/O
 // thread of its endpoint; only made on another.
 #include <cstdint>
 #include <functional>
@@ -72,9 +72,9 @@ class Wire {
   virtual LinkId connect(const std::string& address) = 0;
   /// True if the address of a link that this side began is this host's: a refusal proves that the process has ended.
   virtual bool is_of_this_host(LinkId /*link*/) { return true; }
-  /// Drops a link and what is queued on it, without on_closed().
+  /// Drops a link and its queued messages, without on_closed().
   virtual void disconnect(LinkId link) = 0;
-  /// The other side of an accepted link is gone, or says that it goes: it takes up no offer any more.
+  /// The other side of an accepted link is gone, or says that it goes: it no longer takes up an offer.
   virtual void forget(LinkId /*link*/) {}
   /// False if the link is gone.
   virtual bool send(LinkId link, Parcel parcel) = 0;
@@ -89,9 +89,9 @@ class Wire {
   virtual Result<std::shared_ptr<tensor::Storage>> borrow(LinkId, const Loan&, std::size_t /*bytes*/) {
     return fail(Code::kInvalidArgument, "something is lent where nothing can be");
   }
-  /// What the greeting on this link is to offer, so that messages go another way; empty: nothing.
+  /// The offer in the greeting on this link, so that messages go another way; empty: none.
   virtual std::string offer(LinkId) { return {}; }
-  /// Takes up the offer of the other side's greeting, if it can: what is sent goes that way from now on, or soon.
+  /// Takes up the offer of the other side's greeting, if it can: messages go that way from now on, or soon.
   virtual void take_up(LinkId, std::string_view /*offer*/) {}
   /// Called while a valid greeting on this accepted link is being delivered: a link without one is closed soon.
   virtual void has_greeted(LinkId) {}

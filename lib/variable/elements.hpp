@@ -13,7 +13,7 @@
 
 namespace tfd::variable {
 
-/// How an element is stored, and what is calculated with.
+/// How an element is stored, and the type to calculate with.
 template <class S>
 struct Native {
   using Stored = S;
@@ -65,7 +65,7 @@ N multiply(N a, N b) {
   else
     return a * b;
 }
-/// Integers towards zero; the caller has seen that `b` isn't 0 then.
+/// Integers toward zero; the caller has checked that `b` isn't 0 then.
 template <class N>
 N divide(N a, N b) {
   if constexpr (std::is_integral_v<N> && std::is_signed_v<N>)
@@ -144,7 +144,7 @@ void rewrite(tensor::Tensor& tensor, Make make, const Others&... others) {
 
 /// value += change, or value -= change. Same spec.
 void add_to(tensor::Tensor& value, const tensor::Tensor& change, bool subtracted);
-/// value / count, integers towards zero.
+/// value / count, integers toward zero.
 tensor::Tensor divided(const tensor::Tensor& value, std::int64_t count);
 
 /// A tensor to keep: a part of a larger buffer (a message, rows of a table) is copied out, so that it doesn't keep the

@@ -123,7 +123,7 @@ void ReplicatedVariable::apply_to_all(WriteOp op, const Tensor& value) {
     for (std::size_t i = 0; i < copies_.size(); ++i) apply(op, i, value);
     return;
   }
-  std::fill(copies_.begin() + 1, copies_.end(), Tensor());  // what is equal is changed once
+  std::fill(copies_.begin() + 1, copies_.end(), Tensor());  // equal copies are changed once
   apply(op, 0, value);
   std::fill(copies_.begin() + 1, copies_.end(), copies_[0]);
 }

@@ -104,7 +104,7 @@ void scatter_as(RowOp op, std::byte* table, const std::vector<std::int64_t>& ind
   }
 }
 
-/// Rows that are there.
+/// Copies existing rows.
 Tensor copy_rows(const Tensor& table, const std::vector<std::int64_t>& rows) {
   Tensor out = Tensor::uninitialized(table.dtype(), with_rows(table.shape(), static_cast<std::int64_t>(rows.size())));
   const std::size_t size = row_bytes(table);
@@ -171,7 +171,7 @@ Result<Rows> sum_duplicates(const Rows& rows) {
     if (unique.empty() || unique.back() != indices[at]) unique.push_back(indices[at]);
     target[at] = static_cast<std::int64_t>(unique.size()) - 1;
   }
-  const Tensor values = widened(rows.values);  // rounded once, when all are there
+  const Tensor values = widened(rows.values);  // rounded once, after all sums
   Tensor sums = Tensor::zeros(values.dtype(), with_rows(shape, static_cast<std::int64_t>(unique.size())));
   with_elements(sums.dtype(), [&]<class E>(E) { scatter<E, RowOp::kAdd>(sums.mutable_data(), target, values); });
   return Rows{to_tensor(unique), narrowed(sums, rows.values.dtype())};

@@ -85,7 +85,7 @@ class Settings {
 
 bool is_object(const nlohmann::ordered_json& json);
 std::optional<double> number_of(const nlohmann::ordered_json& json, NumberRange range);
-/// What was written, if that is short: for "…, not -1".
+/// The written value, if it is short: for "…, not -1".
 std::string shown(const nlohmann::ordered_json& value);
 /// {"sgd": {…}}: its one key, or an error that says what is expected: "must be an object with one key, such as {…}".
 Result<std::string> only_key(const nlohmann::ordered_json& value, std::string_view example);

@@ -54,7 +54,7 @@ void move_scale(VariableState& scale, const Update& told, std::int64_t growth_st
   move_loss_scale(scale, told.kind == UpdateKind::kFiniteScale, growth_steps);
 }
 
-// Checked before: can't fail but for lack of memory, or within an optimizer of one's own, which ends a training.
+// Checked before: can fail only for lack of memory, or within a custom optimizer, which ends a training.
 Result<void> apply_checked(VariableState& state, const Update& update, const Optimizer* optimizer) {
   switch (update.kind) {
     case UpdateKind::kGradient:
@@ -226,7 +226,7 @@ Result<VariableStore::Admission> VariableStore::admit(std::uint64_t sequence, co
   std::vector<std::size_t> shared;  // their variables
   for (std::size_t i = 0; i < admission.targets.size(); ++i) {
     const std::size_t target = admission.targets[i];
-    // An update that was applied before may have fewer targets than updates: all targets are looked at for what is due.
+    // An update that was applied before may have fewer targets than updates: all targets are checked for due updates.
     if (admission.is_new && !is_gradient(updates[i].kind)) continue;
     if (find_due(target)) shared.push_back(target);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a wheel has in place of links, which it can't have: executes tfd beside it under the name that this is called
+// A wheel can't have links; instead it has this program, which executes tfd beside it under the name that this is called
 // by.
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a release is made of: licences into TREE/share/doc/tfd/licences, and a bill of materials (CycloneDX, JSON).
+"""Writes the contents of a release: licenses into TREE/share/doc/tfd/licences, and a bill of materials (CycloneDX, JSON).
 
 usage: contents.py TREE VERSION PLUGIN-FOLDER ZIG SBOM      ZIG: the program; - where it links nothing
 """
@@ -12,14 +12,14 @@ import shutil
 import subprocess
 import sys
 
-# Debian's packages whose code is linked into the tools, with their licences.
+# Debian's packages whose code is linked into the tools, with their licenses.
 LINKED = {
     "libcli11-dev": "BSD-3-Clause", "libfmt-dev": "MIT", "nlohmann-json3-dev": "MIT", "libzmq3-dev": "LGPL-3.0-or-later WITH LGPL-3.0-linking-exception",
     "cppzmq-dev": "MIT", "libexpected-dev": "CC0-1.0", "libmd-dev": "BSD-3-Clause", "libyaml-cpp-dev": "MIT", "zlib1g-dev": "Zlib",
     "libmicrohttpd-dev": "LGPL-2.1-or-later", "libmimalloc-dev": "MIT", "libminizip-dev": "Zlib", "libisal-dev": "BSD-3-Clause", "libsimdjson-dev": "Apache-2.0", "libsodium-dev": "ISC",
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
 }
-# What zig links in, of its own folder: into the tools, and into the launchers of a wheel.
+# Parts of zig's own folder that zig links in: into the tools, and into the launchers of a wheel.
 OF_ZIG = {"zig": ("LICENSE", "MIT"), "libunwind": ("lib/libunwind/LICENSE.TXT", "Apache-2.0 WITH LLVM-exception"), "musl": ("lib/libc/musl/COPYRIGHT", "MIT")}
 
 

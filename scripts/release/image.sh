@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # image.sh TREE OUT: an OCI image as one file, by buildah without a daemon: TREE in /usr, and what it needs of this Debian (glibc, libstdc++,
-# libcurl, OpenSSL, root certificates, with their licences). No shell, no package manager. Left out with a word where root or buildah isn't.
+# libcurl, OpenSSL, root certificates, with their licenses). No shell, no package manager. Left out with a word where root or buildah isn't.
 set -euo pipefail
 tree=$1 out=$2
 left_out() { echo "image left out: $*" >&2 && exit 0; }
@@ -18,7 +18,7 @@ ln -s usr/lib "$root/lib"
 ln -s usr/bin "$root/bin"
 cp -r --preserve=links,mode "$tree"/. "$root/usr"
 cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64"
-# What is loaded at run time, and all that it is linked to.
+# Libraries that are loaded at run time, and all that they are linked to.
 loaded=(libcurl.so.4 libcrypto.so.3 libstdc++.so.6 libgcc_s.so.1 libnss_files.so.2 libnss_dns.so.2 libresolv.so.2 libpthread.so.0 libdl.so.2 librt.so.1)
 mapfile -t libraries < <(for name in "${loaded[@]}"; do
   path=/usr/lib/x86_64-linux-gnu/$name

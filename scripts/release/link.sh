@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # link.sh BUILD ARCHIVES ZIG OUT: links BUILD's tools/tfd, all tools in one file, against glibc 2.28, whatever this system has.
-# What GCC has compiled and tests have run is what is linked; an undefined symbol is an error.
+# The objects that GCC has compiled and tests have run are linked; an undefined symbol is an error.
 set -euo pipefail
 build=$1 archives=$2 zig=$3 out=$4
 cd "$build"

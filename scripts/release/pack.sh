@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # pack.sh TREE CALLED OUT: an archive and wheels of TREE, whose folder is called tfd-VERSION-linux-x86_64, into OUT: the same bytes from the same
-# files, whenever and whoever's they are. CALLED: the program that stands for a link in a wheel.
+# files, whenever and whoever's they are. CALLED: the program that replaces a link in a wheel.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$1 called=$2 out=$3

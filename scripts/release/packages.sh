@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# packages.sh TREE VERSION OUT: Debian packages of TREE by dpkg-deb, into OUT: tfd, and tfd-pjrt-cpu, the plug-in. As any user. What TREE's tools
-# are linked from is in the copyright file; lintian's findings that are meant are in debian/*.lintian-overrides.
+# packages.sh TREE VERSION OUT: Debian packages of TREE by dpkg-deb, into OUT: tfd, and tfd-pjrt-cpu, the plug-in. As any user. The sources of TREE's
+# tools are in the copyright file; accepted findings of lintian are in debian/*.lintian-overrides.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$1 version=$2 out=$3
@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 when=$(date -R -u -d "@$SOURCE_DATE_EPOCH")
 
-# What every package has: changelog, copyright, overrides, md5sums, a control file with the size.
+# Files of every package: changelog, copyright, overrides, md5sums, a control file with the size.
 finish() { # PACKAGE DPKG-DEB-ARGUMENTS…
   local package=$1 root=$work/$1
   local doc=$root/usr/share/doc/$1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What objects that GCC makes on Debian 12, and its libstdc++.a, want of a glibc newer than 2.28. The linker refuses
-// what is missing, so nothing can be forgotten silently.
+// Symbols that objects that GCC makes on Debian 12, and its libstdc++.a, need of a glibc newer than 2.28. The linker refuses
+// missing ones, so nothing can be forgotten silently.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

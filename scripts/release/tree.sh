@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# tree.sh SOURCE BUILD TREE ZIG SBOM: what is released, from a build: its tools, pages, completions and examples, the CPU plug-in beside them,
-# and the licences of all that is in it. ZIG: - where it links nothing.
+# tree.sh SOURCE BUILD TREE ZIG SBOM: the released files, from a build: its tools, pages, completions and examples, the CPU plug-in beside them,
+# and the licenses of all its parts. ZIG: - where it links nothing.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source=$1 build=$2 tree=$3 zig=$4 sbom=$5

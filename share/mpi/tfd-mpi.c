@@ -28,7 +28,7 @@ enum tfd_mpi_number {
   TFD_MPI_F64 = 5
 };
 
-/* What functions return. Unless it is TFD_MPI_OK, `why` has one line, cut off at `room` bytes. */
+/* Results of functions. Unless it is TFD_MPI_OK, `why` has one line, cut off at `room` bytes. */
 enum tfd_mpi_result {
   TFD_MPI_OK = 0,
   TFD_MPI_FAILED = 1, /* a call of MPI has */
@@ -36,7 +36,7 @@ enum tfd_mpi_result {
 };
 
 struct tfd_mpi_group;   /* the members, as an MPI communicator */
-struct tfd_mpi_request; /* what has begun and hasn't ended */
+struct tfd_mpi_request; /* a request that has begun and not ended */
 
 struct tfd_mpi {
   unsigned interface; /* TFD_MPI_INTERFACE; stays the first field */

@@ -66,7 +66,7 @@ teardown() { run_teardown; }
   [ "$output" = "tfd-example: no example 'digit', did you mean 'digits'?" ]
   mkdir mine && : >mine/file
   run -65 tfd-example linear mine
-  [ "$output" = "tfd-example: mine is there, and not an empty directory: name another one" ]
+  [ "$output" = "tfd-example: mine exists, and isn't an empty directory: name another one" ]
   run -65 tfd-example linear mine/file
   run -71 tfd-example linear /proc/mine
   rm mine/file

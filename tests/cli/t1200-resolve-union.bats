@@ -90,7 +90,7 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
 @test "--watch of what can't change prints once and ends" {
   run -0 --separate-stderr timeout 10 tfd-resolve local --jobs worker=1 --watch -v
   [ "$output" = '{"cluster": {"worker": ["127.0.0.1:0"]}, "resolver": "local"}' ]
-  [ "$stderr" = "tfd-resolve: local: its answer can't change any more" ]
+  [ "$stderr" = "tfd-resolve: local: its answer no longer changes" ]
   run -0 bash -c 'timeout 10 tfd-resolve union --watch <a.json | wc -l'
   [ "$output" = 1 ]
   run -65 timeout 10 tfd-resolve union nowhere --watch

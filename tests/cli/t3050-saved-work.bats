@@ -56,10 +56,10 @@ latest() { jq '.checkpoints[-1].step // -1' "$1/index.json"; }
   counting_program '{"function": "count", "steps": 1000000000, "log_every": 100}'
   by_itself alone program.json
   until_event alone '.event == "step"'
-  [ "$(head -n 1 alone.talk)" = 'tfd-run: nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained' ]
+  [ "$(head -n 1 alone.talk)" = 'tfd-run: nothing will be saved: --set train.checkpoint.dir=DIR keeps the trained weights' ]
   kill -HUP "$RUN"
   run_ends "$RUN" 129
-  [ "$(tail -n 1 alone.talk)" = 'tfd-run: nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained' ]
+  [ "$(tail -n 1 alone.talk)" = 'tfd-run: nothing was saved: --set train.checkpoint.dir=DIR keeps the trained weights' ]
   by_itself alone program.json -q
   until_event alone '.event == "step"'
   kill -INT "$RUN"

@@ -127,7 +127,7 @@ are_launches() { # TRACE STEPS
     start_hosts 2 "${args[@]}" --start-over
     run_ends "${PIDS[0]}" 69
     run_ends "${PIDS[1]}" 137
-    grep -q "^tfd-run: step 7 can't end without worker:1: worker:1 is lost (.*); what devices execute can't be cancelled, so this process ends" worker:0.talk
+    grep -q "^tfd-run: step 7 can't end without worker:1: worker:1 is lost (.*); work on devices can't be canceled, so this process ends" worker:0.talk
   done
   HOSTS+=(TFD_TEST_DIES_AT=-1)
   start_hosts 2 "${args[@]}"

@@ -11,7 +11,7 @@ teardown() { coordinate_teardown; }
   [ "$(jq -c 'select(.id == "three") | .value' <<<"$output")" = 3 ]
   [ "$(jq -c 'select(.id == "one") | .value' <<<"$output")" = 1 ]
   echo "$stderr"
-  [[ $stderr == *"7 lines in "*", 0 failed, 0 cancelled" ]]
+  [[ $stderr == *"7 lines in "*", 0 failed, 0 canceled" ]]
 }
 
 @test "closures: a spec and closures share one stdin" {

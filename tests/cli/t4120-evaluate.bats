@@ -61,7 +61,7 @@ JSON
     [ "$(jq -c 'select(.id == "second").value' <<<"$output")" = '{"squares":11,"w":205}' ]
     [ "$(jq -c 'select(.id == "two").value' <<<"$output")" = '{"squares":2.5,"w":82}' ]
     [ "$(jq -c '.id' <<<"$output" | tail -2)" = $'"second"\n"two"' ]
-    [[ $stderr == *"43 lines in "*", 0 failed, 0 cancelled" ]]
+    [[ $stderr == *"43 lines in "*", 0 failed, 0 canceled" ]]
   done
 }
 
@@ -92,7 +92,7 @@ schedule: 'step' must be a whole number >= 0" ]
   [ "$(jq -c 'select(.id == 6) | [.status, .error.code]' <<<"$output")" = '["error","OUT_OF_RANGE"]' ]
   [ "$(jq -c 'select(.id == "raises") | [.status, .error.code]' <<<"$output")" = '["raised","OUT_OF_RANGE"]' ]
   [ "$(jq -c 'select(.id == "good").value' <<<"$output")" = '{"squares":11,"w":80}' ]
-  [[ $stderr == *"2 failed, 1 cancelled" ]]
+  [[ $stderr == *"2 failed, 1 canceled" ]]
   run -1 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --ordered --keep-going --closures lines.jsonl
   [ "$(jq -c 'select(.id == "raises").value' <<<"$output")" = '{"squares":11,"w":80}' ]
 }

@@ -84,7 +84,7 @@ arrives() {
   [ "$(wc -l <marks)" = $((ready - 1 + 20)) ]
   exec 5>&-
   coordinator_ends 1
-  [[ $(tail -1 talk) == *" failed, $((31 - ready)) cancelled" ]]
+  [[ $(tail -1 talk) == *" failed, $((31 - ready)) canceled" ]]
 }
 
 @test "drops: with --keep-going everything leaves its mark" {
@@ -99,5 +99,5 @@ arrives() {
   } >lines.jsonl
   run -1 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-going --closures lines.jsonl
   [ "$(wc -l <marks)" = 40 ]
-  [[ $stderr == *", 4 failed, 0 cancelled" ]]
+  [[ $stderr == *", 4 failed, 0 canceled" ]]
 }

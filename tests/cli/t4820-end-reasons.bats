@@ -87,7 +87,7 @@ MLIR
   coordinate program.json --cluster spec.json --set train.checkpoint.dir=other
   event '.event == "step"'
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --set train.steps=5
-  [[ $stderr == *"already at step 5 of 5"*"the tasks are left running: "*" belongs to another run "*", whose coordinator is there"* ]]
+  [[ $stderr == *"already at step 5 of 5"*"the tasks are left running: "*" belongs to another run "*", whose coordinator is still connected"* ]]
   event '.event == "step"'
   event '.event == "step"'
   kill -TERM "$COORDINATOR"

@@ -137,12 +137,12 @@ three_steps() { # TRAIN, JSON
   three_steps '{"function": "count", "steps": 5, "checkpoint": {"dir": "ck"}}'
   serve --jobs worker=1,ps=2
   run -65 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json
-  [[ $stderr == *"the data ended at step 3 of 5"*"what was trained is in ck/step-00000003.safetensors"* ]]
+  [[ $stderr == *"the data ended at step 3 of 5"*"the trained weights are in ck/step-00000003.safetensors"* ]]
   jq -es '.[-2].event == "checkpoint" and .[-2].step == 3 and .[-1].reason == "error"' <<<"$output"
   [ "$(counts_in ck)" = "3 3 3" ]
   rm -r ck
   run -65 --separate-stderr timeout 60 tfd-run program.json --cluster none
-  [[ $stderr == *"the data of local ended at step 3 of 5"*"what was trained is in ck/step-00000003.safetensors"* ]]
+  [[ $stderr == *"the data of local ended at step 3 of 5"*"the trained weights are in ck/step-00000003.safetensors"* ]]
   [ "$(counts_in ck)" = "3 3 3" ]
 }
 
@@ -155,7 +155,7 @@ three_steps() { # TRAIN, JSON
   run_ends "$OTHER" 65
   [ "$SECONDS" -lt 50 ]
   grep -q 'the data of worker:1 ended at step' worker:1.talk
-  grep -q 'what was trained is in ck/' worker:0.talk
+  grep -q 'the trained weights are in ck/' worker:0.talk
 }
 
 @test "checkpoints: an evaluator evaluates every one that is still there, in their order" {

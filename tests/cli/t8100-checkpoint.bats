@@ -127,7 +127,7 @@ other: only in b.safetensors" ]
   run -0 tfd-checkpoint verify b.safetensors
   [[ $output == *", step 7, "* ]]
   run -65 --separate-stderr tfd-checkpoint convert a.safetensors -o arrays
-  [ "$stderr" = "tfd-checkpoint: arrays is there, and isn't an empty folder" ]
+  [ "$stderr" = "tfd-checkpoint: arrays exists, and isn't an empty folder" ]
   # Names that would be one file are refused before anything is written.
   for name in ./b x/../b x//../b b/; do
     make bad.safetensors '' 'a F32 [1] 1' 'b F32 [1] 1' "$name F32 [1] 2"

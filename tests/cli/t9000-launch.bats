@@ -60,7 +60,7 @@ print("bound")'
 
 @test "launch: wrong command lines are one line and 64" {
   run -64 tfd-launch -n 2 --jobs worker=2 -- true
-  [ "$output" = "tfd-launch: -n, --jobs and --cluster exclude each other: each says which tasks there are (see tfd-launch --help)" ]
+  [ "$output" = "tfd-launch: -n, --jobs and --cluster exclude each other: each names the tasks (see tfd-launch --help)" ]
   run -64 tfd-launch -n 2
   [ "$output" = "tfd-launch: a command is missing: -- CMD [ARG…] (see tfd-launch --help)" ]
   run -64 tfd-launch -n 0 -- true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What tests/device needs, in a folder that is copied to a machine with a GPU: bundle.sh BUILD FOLDER. There, FOLDER/run does
+# Everything that tests/device needs, in a folder that is copied to a machine with a GPU: bundle.sh BUILD FOLDER. There, FOLDER/run does
 # it all, without Debian's packages: it needs glibc 2.36, bash, coreutils, awk and a python3 with JAX and its CUDA plug-in.
 # The losses of a CPU are computed here, as the XLA for CPUs is too large to travel.
 set -euo pipefail

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Plug-ins for accelerators, from PyPI into the set-up cache: what is tested with them doesn't need the hardware, or is skipped
-# where it isn't there. libtpu's licence lets nobody but its user fetch it.
+# Plug-ins for accelerators, from PyPI into the set-up cache: tests with them don't need the hardware, or are skipped
+# without it. libtpu's license lets nobody but its user fetch it.
 
 CACHE=${TFD_SETUP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tfd-setup}/device
 

@@ -32,7 +32,7 @@ agree() { # FILE FILE SHARE
   paste "$1" "$2" | awk -v share="$3" '{ d = $1 - $2; m = $1 < 0 ? -$1 : $1; if (d < 0) d = -d; if (d > share * (m + 1e-3)) { print; bad = 1 } }
     END { exit NR == 0 || bad }'
 }
-# What a CPU gives: TFD_CPU_RESULTS has it where there is no XLA for CPUs (bundle.sh), else it is computed, and kept there.
+# A CPU's results: TFD_CPU_RESULTS has them where there is no XLA for CPUs (bundle.sh), else they are computed, and kept there.
 on_cpu() { # COMMAND…
   local kept=${TFD_CPU_RESULTS:+$TFD_CPU_RESULTS/$(sha256sum <<<"${*//$TFD_SOURCE/}" | cut -c1-16)}
   if [ -n "$kept" ] && [ -s "$kept" ]; then

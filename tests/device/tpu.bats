@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What libtpu says of systems that aren't here: TFD_LIBTPU, else it is fetched.
+# libtpu's answers about systems that aren't here: TFD_LIBTPU, else it is fetched.
 # bats file_tags=long
 
 bats_require_minimum_version 1.5.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of the distribution share. TFD_BUILD is the build folder, TFD_SOURCE the source's root; the runner
+# Code shared by the tests of the distribution. TFD_BUILD is the build folder, TFD_SOURCE the source's root; the runner
 # puts the build's tools first in PATH.
 
 : "${TFD_SOURCE:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}" "${TFD_BUILD:=$TFD_SOURCE/build}"

@@ -4,7 +4,7 @@
 
 load common
 
-# What bash offers for a command line. Words are given as readline splits them: "=" and ":" stand alone, and the last
+# Bash's offers for a command line. Words are given as readline splits them: "=" and ":" are separate, and the last
 # one is the word under the cursor.
 offered() {
   (cd "$BATS_TEST_TMPDIR" && bash --norc -c '
@@ -179,7 +179,7 @@ JSON
 
 @test "zsh: options and choices are completed in a real shell" {
   command -v zsh >/dev/null || skip "no zsh"
-  completes() {  # what is typed, what then stands there
+  completes() {  # the typed text, the completed line
     timeout 20 zsh -f "$TFD_SOURCE/tests/dist/zsh-completes.zsh" "$1" "$2" 2>&1 || fault "'$1' doesn't become '$2'"
   }
   for tool in $(tools); do

@@ -13,7 +13,7 @@ setup() {
   mkdir -p "$SOURCE"/{scripts,build} "$BATS_TEST_TMPDIR/bin"
   cp "$TFD_SOURCE/dev" "$SOURCE"
   stand_in ninja 'printf "%s\n" "$*" >"$BUILT"'
-  stand_in dpkg-query 'shift 3; printf "%s install ok installed\n" "$@"' # all packages are there
+  stand_in dpkg-query 'shift 3; printf "%s install ok installed\n" "$@"' # all packages are installed
   printf '#!/bin/sh\nshift; printf "<%%s>" "$@"\n' >"$SOURCE/scripts/test-run.sh"
   chmod +x "$SOURCE/scripts/test-run.sh"
   PATH=$BATS_TEST_TMPDIR/bin:$PATH

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What stands in documents and in the files of the repository's host about ./dev, files and folders is true.
+# Statements of documents and of the files of the repository's host about ./dev, files and folders are true.
 
 load common
 
@@ -142,7 +142,7 @@ stated = set(keys(json.loads((build / "share/schema/program.schema.json").read_t
 
 page = (source / "man/tfd-migrate.7.scd").read_text()
 wrong, seen = [], 0
-for here in re.findall(r"^\t(.*)$", page.split("# EXAMPLES")[0], re.M):  # what is here; the lines above are others' names
+for here in re.findall(r"^\t(.*)$", page.split("# EXAMPLES")[0], re.M):  # our names; the lines above are others' names
     for bold in re.findall(r"\*([^*]+)\*", here):
         tool = None
         for words in bold.split("|"):

@@ -67,7 +67,7 @@ run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run
   [ "$status" = 1 ]
   [ "${lines[0]}" = "ok man/x.1.scd:4" ]
   [ "${lines[1]}" = "not ok man/x.1.scd:7: still running after 3 s" ]
-  # Gone, or not yet waited for by who took it over.
+  # Gone, or not yet waited for by its new parent.
   [[ "$(cut -d' ' -f3 "/proc/$(cat "$PIDS")/stat" 2>/dev/null)" =~ ^Z?$ ]]
 }
 

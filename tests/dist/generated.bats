@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What is generated from the option tables and committed is what the tools say now; man pages hold together.
+# Committed files that are generated from the option tables are current; man pages hold together.
 
 load common
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The examples in the comments of public headers and in lib/*/README.md, word for word: dist/library compiles this file
-// against what is installed and looks for each line of theirs in it. What they take for granted are parameters here.
+// against the installed library and looks for each line of theirs in it. Undefined names in them are parameters here.
 #include <poll.h>
 #include <unistd.h>
 

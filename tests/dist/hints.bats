@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Messages name only options that there are, and no option takes an empty value for none.
+# Messages name only options that exist, and no option takes an empty value for none.
 
 bats_require_minimum_version 1.5.0
 load common

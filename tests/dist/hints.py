@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that messages name only options that there are.
+"""Checks that messages name only options that exist.
 
 Usage: hints.py SOURCE TABLES, where TABLES has NAME.json of each tool, as --dump-cli prints it.
 
 Every string literal of the sources is read. An option in it belongs to the program that is named before it in the same
 clause ("tfd-launch --rendezvous HOST:PORT"), else to each tool that can print the text: that of its file, or all that a
-shared file is part of. What isn't in the tool's table is printed, a line each.
+shared file is part of. Options missing in the tool's table are printed, a line each.
 """
 import json
 import pathlib
@@ -84,7 +84,7 @@ def check(path, place):
             continue  # a row of a table: an option of like tools, and where that is here
         text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', found.group()))
         for option in OPTION.finditer(text):
-            # What was typed, not what to type.
+            # Text that was typed, not advice.
             if re.match(re.escape(option.group()) + ": |.*; " + re.escape(option.group()) + " is for ", text):
                 continue
             before = clause_before(text, option.start()).replace("its server was", "its tfd-serve was")

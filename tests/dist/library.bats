@@ -39,7 +39,7 @@ option() { jq -r --arg name "$1" '.[] | select(.name == $name).value' "$TFD_BUIL
   echo '#include "tfd/function.h"' | cc -std=c99 -pedantic-errors "-I$INCLUDE" -fsyntax-only -x c -
 }
 
-# What stands three spaces in, in a header's first comment; not where something is left out (…).
+# The lines that are indented by three spaces in a header's first comment; not where something is left out (…).
 @test "library: the examples in headers' comments and rooms' pages compile, every line of them" {
   local examples=$TFD_SOURCE/tests/dist/header_examples.cpp line
   local room includes=()

@@ -6,7 +6,7 @@
 #   it: that is what people copy, and roff takes a backslash away unless it is written twice,
 # - each ```sh block of README.md and of guides/operating.md (those of guides/tutorial.md belong together: tests/cluster/slurm-examples.bats).
 #
-#   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only those whose "file:line" holds one of the words
+#   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only examples with one of the words in "file:line"
 #
 # How to write one:
 # - It runs as `bash -euo pipefail -c BLOCK` in a temporary directory of its own, with the build's tools first in PATH,
@@ -76,7 +76,7 @@ stated() {  # KEY BLOCK
   awk -v key="# $1: " '!/^#/ { exit } index($0, key) == 1 { print substr($0, length(key) + 1); exit }' <<<"$2"
 }
 
-# The needs of an example that aren't there.
+# The needs of an example that are missing.
 lacking() {  # WORDS…
   local word name
   for word in "$@"; do

@@ -52,7 +52,7 @@ from concurrent.futures import ThreadPoolExecutor
 from jsonschema import Draft202012Validator
 
 by = Draft202012Validator(json.loads(pathlib.Path("schema.json").read_text()))
-FREE = {"variables", "datasets", "functions", "fields", "features", "groups"}  # whose keys are users' names
+FREE = {"variables", "datasets", "functions", "fields", "features", "groups"}  # their keys are users' names
 
 def objects(value, path=()):
     if isinstance(value, dict):
@@ -97,7 +97,7 @@ def faults(number):
     name.write_text(json.dumps(document))
     tool = subprocess.run(["tfd-run", "--check", "-q", name], capture_output=True, text=True)
     valid = by.is_valid(document)
-    # null stands for "not set" in some settings of optimizers, and initial values and tensors may be anything
+    # null means "not set" in some settings of optimizers, and initial values and tensors may be anything
     if tool.returncode == 0 and valid:
         return None
     if (tool.returncode == 65) == (not valid):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# scripts/test-run.sh, on a source tree and a build of its own: what runs when, what is counted, what is said.
+# scripts/test-run.sh, on a source tree and a build of its own: the order of runs, the counts, the output.
 
 bats_require_minimum_version 1.5.0
 load common

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What another member of a group sends: frames of collectives, one after the other, until its connection ends.
+// Bytes from another member of a group: frames of collectives, one after the other, until its connection ends.
 #include <sys/eventfd.h>
 
 #include <cstring>
@@ -58,7 +58,7 @@ Result<void> make_collectives(Communicator& communicator) {
 
 }  // namespace
 
-/// Input: how many bytes come at a time; then what comes.
+/// Input: how many bytes come at a time; then the bytes.
 void collectives(std::string_view bytes) {
   if (bytes.empty()) return;
   const auto piece = static_cast<std::size_t>(static_cast<unsigned char>(bytes.front())) + 1;

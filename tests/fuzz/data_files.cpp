@@ -16,7 +16,7 @@
 namespace tfd::fuzz {
 namespace {
 
-/// A regular file in memory, with a name while it is there.
+/// A regular file in memory, with a name as long as it exists.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view bytes) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {

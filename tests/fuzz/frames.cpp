@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What comes over a connection: frames, errors in them, and messages that arrive in pieces.
+// Bytes from a connection: frames, errors in them, and messages that arrive in pieces.
 #include "frame.hpp"
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Google's APIs and credentials files say.
+// Answers of Google's APIs, and credentials files.
 #include "checks.hpp"
 #include "google/credentials_file.hpp"
 #include "google/tpu_node.hpp"

@@ -13,7 +13,7 @@
 namespace tfd::fuzz {
 namespace {
 
-/// What stands for every module of a program: anything may bind it.
+/// Used as every module of a program: anything may bind it.
 constexpr std::string_view kModule =
     "module @f { func.func public @main(%x: tensor<4x8xf32> loc(\"x\"), %n: tensor<i32> loc(\"n\")) -> (tensor<f32>, "
     "tensor<4x8xf32>) { } }";

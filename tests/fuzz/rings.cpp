@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the other side of shared memory writes there: records that can't be, and positions that can't be, at any moment;
-// and what it lends, and gives back, which may be nothing at all.
+// The other side's writes to shared memory: records that can't be, and positions that can't be, at any moment;
+// and loans and returns, which may be nothing at all.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ using process::SharedRings;
 using transport::LinkId;
 using transport::RingLink;
 
-/// Reads what is there, and answers each record; false once the other side was found to lie.
+/// Reads the available records, and answers each; false once the other side was found to lie.
 bool go_on(RingLink& link) {
   const auto echo = std::make_shared<std::string>();
   for (;;) {
@@ -68,7 +68,7 @@ void borrow(RingLink& link, std::string_view& bytes) {
   expect(sum == 0, "the heap is of zeros");
 }
 
-/// Lends, and lets go of what is given back: each `every`th loan, whether there is one or not.
+/// Lends, and releases returned loans: each `every`th loan, whether there is one or not.
 void lend(RingLink& link, SharedRings& other, std::size_t every) {
   tensor::SharedHeap::make();
   const auto value = tensor::Tensor::zeros(tensor::DType::kF32, {70'000});

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs a fuzzer: run.sh BUILD SECONDS NAME. One line on stdout: "NAME: passed, 123456 inputs", or "NAME: failed, …", and what
 # to do on stderr. A crash is kept in BUILD/crashes/NAME; as a file of tests/fuzz/corpus/NAME it is replayed by ./dev test
-# unit/fuzz for ever. TFD_FUZZ_SEED: the same inputs again, for whoever must not depend on luck.
+# unit/fuzz forever. TFD_FUZZ_SEED: the same inputs again, for whoever must not depend on luck.
 set -euo pipefail
 build=$1
 seconds=$2

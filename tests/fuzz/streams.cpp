@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the other side of a stream writes there: records that are cut or too large, frames and pieces that don't fit
+// The other side's writes to a stream: records that are cut or too large, frames and pieces that don't fit
 // together, bytes that nobody encrypted; and messages that are given up while a piece of them is being received.
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class Reader final : public Wire::Sink {
   bool is_bad_ = false;
 };
 
-/// Reads what is there. False: it is over.
+/// Reads the available bytes. False: it is over.
 bool read(StreamLink& link, Reader& reader) {
   for (;;) {
     auto record = link.next(reader);
@@ -95,7 +95,7 @@ bool read(StreamLink& link, Reader& reader) {
 
 }  // namespace
 
-// The first byte: 1: under a key, 2: what comes isn't encrypted, 4: messages are given up at every turn. The second:
+// The first byte: 1: under a key, 2: the bytes aren't encrypted, 4: messages are given up at every turn. The second:
 // how many bytes come at a time, in sixteens.
 void streams(std::string_view bytes) {
   if (const auto offer = StreamOffer::decode(bytes))

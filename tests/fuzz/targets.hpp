@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reads foreign bytes, each as a function of those bytes: run by libFuzzer (main.cpp, tests/fuzz/run.sh) and, on
+// Readers of foreign bytes, each as a function of those bytes: run by libFuzzer (main.cpp, tests/fuzz/run.sh) and, on
 // every file of tests/fuzz/corpus/NAME, by a unit test. A target aborts where a promise is broken.
 // Thread rule: one thread.
 #include <span>

@@ -4,8 +4,8 @@
 // A real HTTP/1.1 server on 127.0.0.1, a port that was free, for tests of everything that speaks HTTP. It can also be a
 // bad server: cut off, slow, silent, garbled. It speaks no TLS (tls_front.py does, in front of it). For bats there is
 // the executable tfd-http-stand-in (http_stand_in.cpp).
-// Thread rule: a thread per connection; the handler is called by one of them at a time and must not block. What it
-// shares with the test must be atomic, or be looked at after stop(). Stopping never hangs, whatever clients do.
+// Thread rule: a thread per connection; the handler is called by one of them at a time and must not block. State
+// shared with the test must be atomic, or be looked at after stop(). Stopping never hangs, whatever clients do.
 //
 //   HttpServer server([](const HttpRequest& request) -> HttpReply {
 //     if (request.path() != "/api/v1/pods") return {.status = 404};
@@ -51,7 +51,7 @@ struct HttpRequest {
   bool has_header(std::string_view name) const;
 };
 
-/// The body of one answer, in the hands of the test. Made before or in the handler; thread-safe. What is pushed before
+/// The body of one answer, in the hands of the test. Made before or in the handler; thread-safe. Bytes pushed before
 /// a client came is kept for it.
 class HttpStream {
  public:
@@ -75,7 +75,7 @@ struct HttpReply {
   HttpHeaders headers = {};  // Content-Length is added unless it is here; with "Connection: close" it is the last
   std::string body = {};
   // Faults, and other ways to answer:
-  std::optional<std::size_t> cut_after = {};  // so many bytes of the body, then the connection is closed
+  std::optional<std::size_t> cut_after = {};  // bytes of the body, then the connection is closed
   Duration delay = {};                        // before the answer; not slept: it ends when client or server go
   bool hang_up = false;                       // closed without an answer
   bool silent = false;                        // no answer, and the connection stays open
@@ -98,7 +98,7 @@ class HttpServer {
   int port() const;
   /// So far, in the order they were read.
   std::vector<HttpRequest> requests() const;
-  /// False when there weren't so many before the deadline.
+  /// False when fewer came before the deadline.
   bool wait_requests(std::size_t count, Deadline deadline) const;
   /// Closes every connection and the port; no handler runs after it. Harmless twice.
   void stop();

@@ -26,8 +26,8 @@
 //    "raw": "text",                         sent as it is instead of all that
 //    "chunks": ["line\n", …], "then": "stay" | "close" | "cut",  a chunked answer, close if left out
 //    "stream": "NAME"}                      a chunked answer that comes from stdin
-// A line on stdin is {"stream": "NAME", "push": "text"}, {"stream": "NAME", "then": "close" | "cut"} (what is said of
-// the NAME after it is for the next request that is answered so), or {"routes": […]}, which replaces the script.
+// A line on stdin is {"stream": "NAME", "push": "text"}, {"stream": "NAME", "then": "close" | "cut"} (later lines about
+// the NAME are for the next request that is answered so), or {"routes": […]}, which replaces the script.
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ std::string text_of(const JsonValue& object, std::string_view key, const std::st
   return found != nullptr ? found->text : fallback;
 }
 
-/// Whether each named value is there, or isn't where null is said.
+/// Whether each named value exists, or is missing where null is said.
 template <class Get>
 bool fits(const JsonValue* wanted, const Get& get) {
   if (wanted == nullptr) return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A disk that stops answering, by LD_PRELOAD: the first read of the file that TFD_TEST_SLOW_FILE names takes
-// TFD_TEST_SLOW_SECONDS, and so does every sync from the one on whose number is TFD_TEST_SLOW_SYNC.
+// TFD_TEST_SLOW_SECONDS, and so does every sync from number TFD_TEST_SLOW_SYNC on.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>

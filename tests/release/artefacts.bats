@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What ./dev release leaves in dist/: the archive and the wheels, as an ordinary user installs them, in this system and in bare roots of
+# The files of ./dev release in dist/: the archive and the wheels, as an ordinary user installs them, in this system and in bare roots of
 # Debian 11 and 12 (where debootstrap is here, by root). Everything trains the digits.
 
 bats_require_minimum_version 1.5.0

@@ -297,7 +297,7 @@ Result<std::vector<fs::path>> files_for(const tensor::SafetensorsFile& file) {
 Result<void> save_folder(const std::string& folder, const tensor::SafetensorsFile& file) {
   std::error_code error;
   if (fs::exists(folder, error) && !fs::is_empty(folder, error))
-    return fail(Code::kAlreadyExists, "{} is there, and isn't an empty folder", folder);
+    return fail(Code::kAlreadyExists, "{} exists, and isn't an empty folder", folder);
   const std::vector<fs::path> files = TFD_TRY(files_for(file));
   for (std::size_t i = 0; i < files.size(); ++i) {
     const fs::path path = folder / files[i];

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tfd-checkpoint reads: a checkpoint in one file or in parts, any other safetensors file, or a directory of a
+// Inputs of tfd-checkpoint: a checkpoint in one file or in parts, any other safetensors file, or a directory of a
 // training. Tensors are read one by one. Thread rule: one thread.
 #include <cstdint>
 #include <optional>
@@ -34,7 +34,7 @@ Result<Source> open_whole(const std::string& path, const Log& log);
 /// written. kNotFound: a directory without any.
 Result<std::vector<std::string>> files_of(const std::string& path);
 
-/// Names that are both in the file and asked for, in order; all where none is asked for. kNotFound: one isn't there.
+/// Requested names in the file, in order; all if none is requested. kNotFound: one is missing.
 Result<std::vector<std::string>> names_in(const Source& source, const std::vector<std::string>& asked);
 
 }  // namespace tfd::checkpoint_tool

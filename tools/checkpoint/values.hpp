@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tfd-checkpoint says about values, and how it averages them. Thread rule: pure functions; an Average is one
+// Statistics of values for tfd-checkpoint, and their averages. Thread rule: pure functions; an Average is one
 // thread's.
 #include <cstdint>
 #include <optional>
@@ -26,8 +26,8 @@ struct Difference {
 };
 Difference compare(const tensor::Tensor& a, const tensor::Tensor& b, double tolerance);
 
-/// The mean of tensors of one spec, added up in f64 and rounded once. What isn't floating-point, such as a number of
-/// steps, is the last one's.
+/// The mean of tensors of one spec, added up in f64 and rounded once. Other types than floats, such as a number of
+/// steps, have the last one's value.
 class Average {
  public:
   void add(const tensor::Tensor& value);

@@ -81,7 +81,7 @@ std::string count_gpus(const function::Accelerators& found) {
   return join_words(texts);
 }
 
-/// What makes trainings use this machine's GPUs or TPUs; empty: they do.
+/// Advice to make trainings use this machine's GPUs or TPUs; empty: they do.
 std::string plugin_hint(const function::Accelerators& found, const Environment& env) {
   const std::string asked = env.get("TFD_PJRT_PLUGIN");
   if (!asked.empty() && asked != "cpu") return "";

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tfd needs, or can use, of this machine, and whether it is here. Thread rule: free functions.
+// Checks of the dependencies of tfd, required or optional, on this machine. Thread rule: free functions.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -16,12 +16,12 @@ enum class State { kOk, kMissing, kOptional, kBroken };
 struct Check {
   std::string name;  // "plug-in", "libcurl"
   State state = State::kOk;
-  std::string text;       // what was found, or why it wasn't
-  std::string hint = {};  // what would help, or what it is for
+  std::string text;       // the finding, or the reason
+  std::string hint = {};  // the way out, or the purpose
 };
 
-/// Looks at everything, in the order in which a newcomer needs it; behind Python and GPUs, what is optional and isn't
-/// here comes last. Loads the plug-in and makes a client of it, which may take seconds; asks no network.
+/// Checks everything, in the order in which a newcomer needs it; after Python and GPUs, missing optional parts
+/// come last. Loads the plug-in and makes a client of it, which may take seconds; asks no network.
 std::vector<Check> check_all(const Environment& env);
 
 /// Lines of at most `columns`, apart from words that are longer.

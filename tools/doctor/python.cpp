@@ -47,7 +47,7 @@ std::optional<std::string> find_package(const std::string& name, const Python& p
   return std::nullopt;
 }
 
-/// A framework that isn't there: needed, if there is no other one.
+/// A missing framework: needed, if there is no other one.
 Check absent(std::string name, bool has_other, std::string hint) {
   return {.name = std::move(name),
           .state = has_other ? State::kOptional : State::kMissing,

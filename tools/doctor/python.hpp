@@ -9,8 +9,8 @@
 
 namespace tfd::doctor {
 
-/// Looks at the python3 of PATH and at what is installed in its site-packages; no framework is imported. A framework
-/// that isn't there is missing only if there is no other one that a model could be exported from.
+/// Checks the python3 of PATH and its site-packages; no framework is imported. An absent framework
+/// is reported as missing only if there is no other one that a model could be exported from.
 void check_python(const Environment& env, std::vector<Check>& out);
 
 }  // namespace tfd::doctor

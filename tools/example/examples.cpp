@@ -80,7 +80,7 @@ Result<fs::path> copy(const fs::path& folder, const std::string& name, const fs:
   std::error_code error;
   const bool is_there = fs::exists(to, error);
   if (is_there && (!fs::is_directory(to, error) || !fs::is_empty(to, error)))
-    return fail(Code::kInvalidArgument, "{} is there, and not an empty directory: name another one", to.string());
+    return fail(Code::kInvalidArgument, "{} exists, and isn't an empty directory: name another one", to.string());
   fs::create_directories(to, error);
   if (!error) fs::copy(folder / name, to, fs::copy_options::recursive, error);
   if (!error) fs::remove_all(to / "__pycache__", error);  // what pip has compiled

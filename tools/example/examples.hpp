@@ -23,14 +23,14 @@ Result<std::filesystem::path> find_folder();
 /// Sorted by name. kSystem.
 Result<std::vector<Example>> list(const std::filesystem::path& folder);
 
-/// Copies an example to `to`, which isn't there yet or is empty. What its program reads from other examples comes
-/// along, so that it needs nothing else, and its page names its files as they are now. Returns what to begin with: its
-/// program.json, else its README.md. kNotFound: no such example, with the nearest name; kInvalidArgument: `to` isn't
-/// empty; kSystem, kPermissionDenied.
+/// Copies an example to `to`, which must not exist yet, or be empty. Files of other examples that its program reads
+/// come along, so that it needs nothing else, and its page names its files as they are now. Returns the file to begin
+/// with: its program.json, else its README.md. kNotFound: no such example, with the nearest name; kInvalidArgument:
+/// `to` isn't empty; kSystem, kPermissionDenied.
 Result<std::filesystem::path> copy(const std::filesystem::path& folder, const std::string& name,
                                    const std::filesystem::path& to);
 
-/// What to type first for the program of a copy: `tfd-run PROGRAM`, if the first command of its page has no options
+/// The first command for the program of a copy: `tfd-run PROGRAM`, if the first command of its page has no options
 /// after the program, else that command. Empty: it is of something else.
 std::string first_command(const std::filesystem::path& program);
 

@@ -28,7 +28,7 @@ void write_utf8(Environment& env) {
   env.set("LC_ALL", "C.UTF-8");
 }
 
-/// What man is asked for a page, such as tfd-run(1) or tfd-program(5): the file beside this executable, in a build's
+/// Arguments of man for a page, such as tfd-run(1) or tfd-program(5): the file beside this executable, in a build's
 /// folder or an installation's, else its name, if man knows it. Empty: there is no such page, or no man.
 std::vector<std::string> manual_of(const std::string& name, const Environment& env) {
   // A system without pages has a script of this name that says so, and succeeds.
@@ -62,7 +62,7 @@ std::string from_heading(const std::string& text, const std::string& heading) {
   return at == std::string::npos ? text : text.substr(at + 1);
 }
 
-/// What has less begin at a heading.
+/// The option that has less begin at a heading.
 std::string search_for(const std::string& heading) { return "+/^" + heading; }
 
 Result<int> show_text(const fs::path& file, const std::string& heading, cli::Io& io) {

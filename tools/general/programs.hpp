@@ -12,7 +12,7 @@
 
 namespace tfd::general {
 
-/// Executes another program in place of this process; returns only on failure: 127 if it isn't there, else 126.
+/// Executes another program in place of this process; returns only on failure: 127 if it is missing, else 126.
 int become(const std::string& path, std::vector<std::string> arguments, cli::Io& io);
 
 /// Captures a program's stdout, up to 1 MiB of it; nullopt if it fails, or takes longer than `patience`.

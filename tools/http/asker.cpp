@@ -12,8 +12,8 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds(2);
 constexpr Duration kLeast = std::chrono::seconds(1);           // between two questions, while somebody looks
 constexpr Duration kEachTask = std::chrono::milliseconds(10);  // that many more for each task
-constexpr Duration kInterest = std::chrono::seconds(90);  // who looked that long ago looks again, as Prometheus does
-constexpr int kSeldom = 10;                               // times as long, while nobody looks
+constexpr Duration kInterest = std::chrono::seconds(90);       // a page read this recently is read again
+constexpr int kSeldom = 10;                                    // times as long, while nobody looks
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asks tasks again and again how they are, for a page: about every second while somebody looks, seldom otherwise, and
-// less often the more tasks there are. Thread rule: want() is for any thread; a thread of its own asks.
+// less often with more tasks. Thread rule: want() is for any thread; a thread of its own asks.
 #include <atomic>
 #include <condition_variable>
 #include <functional>

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a tool tells its page. Telling costs the teller next to nothing: a step is a number that is stored, everything
-// else is put into an inbox, which the page's thread empties once a second, or when somebody looks. Thread rule: any
-// thread tells; look() and read_inbox() are for the page's thread alone.
+// A tool's messages to its page. Telling costs the teller next to nothing: a step is a number that is stored,
+// everything else is put into an inbox, which the page's thread empties once a second, or when somebody looks. Thread
+// rule: any thread tells; look() and read_inbox() are for the page's thread alone.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Snapshot {
   std::deque<SaidLine> said;
   std::vector<status::TaskReport> tasks;
 
-  /// What isn't there yet, or no longer; empty: it is ready.
+  /// The parts that are missing still, or again; empty: it is ready.
   std::string missing() const;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a page shows, for Prometheus: its text format 0.0.4. Source:
+// The data of a page, for Prometheus: its text format 0.0.4. Source:
 // prometheus.io/docs/instrumenting/exposition_formats. Thread rule: pure functions.
 #include <string>
 #include <string_view>

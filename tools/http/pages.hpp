@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is at which path: /, /status.json, /metrics, /livez, /readyz. Thread rule: pure functions.
+// The paths: /, /status.json, /metrics, /livez, /readyz. Thread rule: pure functions.
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace tfd::http {
 extern const std::string_view kPage;
 extern const std::string_view kPagePolicy;
 
-/// The answer to a path. `look` is called where the answer depends on what there is.
+/// The answer to a path. `look` is called if the answer depends on the present state.
 Answer answer_to(std::string_view path, const std::function<Snapshot()>& look);
 /// /status.json: one object, which the page draws. Its keys may change.
 std::string as_status(const Snapshot& shown);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = 16 * 1024;  // of a connection: its request with all headers
 constexpr std::size_t kMostConnections = 64;
-constexpr int kMostAccepted = 16;  // at once, so that those who are connected are served, too
+constexpr int kMostAccepted = 16;                             // at once, so that open connections are served, too
 constexpr Duration kLongestVisit = std::chrono::seconds(10);  // a connection, whatever it does
 constexpr Duration kTick = std::chrono::seconds(1);
 constexpr Duration kPause = std::chrono::milliseconds(100);  // before the next try, where descriptors are short

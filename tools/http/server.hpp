@@ -3,8 +3,8 @@
 //
 // A small HTTP/1.1 server for a page that is only read: GET and HEAD, no bodies, one request a connection. It has a
 // thread of its own, which alone calls the handler. Clients are strangers: a request has a size that it can't exceed
-// and seconds in which it must be over, and where too many are connected the oldest one is dropped, so that who sends
-// nothing keeps nobody else out. Thread rule: thread-compatible; the handler runs on the server's thread.
+// and seconds in which it must be over, and if too many are connected the oldest one is dropped, so that a silent
+// client keeps no other out. Thread rule: thread-compatible; the handler runs on the server's thread.
 #include <functional>
 #include <memory>
 #include <string>

@@ -27,7 +27,7 @@ class Curve {
  private:
   std::vector<std::pair<std::int64_t, double>> kept_;
   std::optional<std::pair<std::int64_t, double>> last_;  // unless it was kept
-  std::uint64_t every_ = 1;                              // how many points one of the kept ones stands for
+  std::uint64_t every_ = 1;                              // number of points per kept point
   std::uint64_t passed_ = 0;                             // since one was kept
 };
 
@@ -50,7 +50,7 @@ struct TrainingView {
   std::optional<Clock::time_point> moved;  // when `step` was last another one
   std::optional<Duration> silence;         // how long tasks haven't been told of it: it is slow, over or dead
 
-  /// Takes an event, one line of JSON; what isn't one is passed over. `now`: when it came.
+  /// Takes an event, one line of JSON; other lines are skipped. `now`: when it came.
   void add_event(std::string_view line, Clock::time_point now);
   /// Takes what a training's task tells of it, or its loop, which knows the step between two events.
   void set_step(std::int64_t reached, Clock::time_point now);

@@ -15,7 +15,7 @@ namespace tfd::tool_launch {
 namespace {
 
 /// Where other launchers were started together with this one, its tasks would be a cluster of their own: an error where
-/// nothing says which tasks there are, else a warning.
+/// names the tasks, else a warning.
 Result<void> check_alone(const ClusterChoice& choice, cli::Io& io) {
   if (!choice.cluster.empty() || !choice.hostfile.empty() || resolve::names_cluster(io.env)) return {};
   const auto world = resolve::find_stated_world(io.env);
@@ -33,8 +33,7 @@ Result<cluster::ClusterConfig> find_cluster(const ClusterChoice& choice, cli::Io
   const bool is_own = choice.cluster == "none";  // with -n and --jobs it states what they say, too
   const bool has_cluster = (!choice.cluster.empty() && !is_own) || !choice.hostfile.empty();
   const int ways = (choice.workers ? 1 : 0) + (choice.jobs.empty() ? 0 : 1) + (has_cluster ? 1 : 0);
-  if (ways > 1)
-    return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each says which tasks there are");
+  if (ways > 1) return fail(Code::kUsage, "-n, --jobs and --cluster exclude each other: each names the tasks");
   TFD_TRY(check_alone(choice, io));
   if (choice.workers) return resolve::resolve_local({{"worker", static_cast<int>(*choice.workers)}}, std::nullopt);
   for (const std::string& warning : resolve::nearly_known_jobs(choice.jobs)) io.log.warning("{}", warning);

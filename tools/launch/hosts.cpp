@@ -52,7 +52,7 @@ bool is_known_here(const std::string& name) {
   return true;
 }
 
-/// What other hosts call a host: its name, or, where ssh's configuration alone knows that, the HostName there.
+/// A host's address for other hosts: its name, or, if only ssh's configuration knows that, the HostName there.
 std::string address_of(const Host& host, const Environment& env) {
   if (is_known_here(host.name)) return host.name;
   std::vector<std::string> argv = ssh_of(env);
@@ -104,7 +104,7 @@ class HostsSession {
     Clock::time_point since;  // of its last start
   };
 
-  /// What all hosts are told on their stdin.
+  /// Writes the common stdin of all hosts.
   Result<void> prepare() {
     auto found = TFD_TRY(task::find_key(choice_.key_file, {}, io_.env));
     Preamble preamble;
@@ -129,7 +129,7 @@ class HostsSession {
     return {};
   }
 
-  /// What the shell of the host runs.
+  /// The command for the shell of the host.
   std::string command_for(std::size_t at, std::uint16_t port) const {
     const Host& host = choice_.hosts[at];
     const std::string meeting = cluster::format_address({.host = addresses_.front(), .port = port});

@@ -135,7 +135,7 @@ Result<JointOptions> make_joint(const JointChoice& choice, cli::Io& io) {
   if (at.port == 0) TFD_TRY(announce(at, options.listener));
   options.at = at;
   io.log.for_room("launch").info("{} the rendezvous at {}", holds ? "holding" : "asking", choice.rendezvous);
-  // The ports are held as long as this function is there; shared since std::function copies.
+  // The ports are held as long as this function exists; shared since std::function copies.
   options.bring = [choice, at, holds, lookup, reserved = std::make_shared<std::vector<launch::Listener>>()] {
     return bring(choice, at, holds, lookup, *reserved);
   };

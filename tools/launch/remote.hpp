@@ -25,7 +25,7 @@ struct Preamble {
 Result<std::string> format_preamble(const Preamble& preamble);
 Result<Preamble> parse_preamble(std::string_view line);
 
-/// What the first host writes to stdout, before anything else, when it holds the rendezvous.
+/// The first output of the first host on stdout, when it holds the rendezvous.
 std::string format_announcement(std::uint16_t port);
 /// nullopt for any other line.
 std::optional<std::uint16_t> parse_announcement(std::string_view line);

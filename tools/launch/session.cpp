@@ -243,7 +243,7 @@ class Session {
   bool has_hung_up_ = false;  // SIGHUP came
   int generation_ = 0;        // of a joint start
   bool has_started_ = false;
-  bool is_alone_ = false;  // the others aren't waited for any more
+  bool is_alone_ = false;  // the others are no longer waited for
   int stops_ = 0;          // signals that asked for the end, to whichever launcher got most
   int own_stops_ = 0;      // the same, to this one
   int own_signal_ = 0;     // the last such that this one got

@@ -32,8 +32,8 @@ class Charts {
   /// Reads the events of one run. Several workers that print their own are curves of their own. kInvalidArgument says
   /// which line is no event, or that no event has a metric.
   Result<void> add(std::string_view text, const std::string& run);
-  /// The charts of these metrics, or of all, the loss first. kNotFound: no run has that metric, with those that are
-  /// there.
+  /// The charts of these metrics, or of all, the loss first. kNotFound: no run has that metric, with the existing
+  /// ones.
   Result<std::vector<Chart>> of(const std::vector<std::string>& metrics) const;
 
  private:

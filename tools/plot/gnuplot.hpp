@@ -20,7 +20,7 @@ struct Drawing {
   bool has_log_scale = false;
 };
 
-/// What gnuplot is told: a chart below the other.
+/// The script for gnuplot: a chart below the other.
 std::string script_of(const std::vector<Chart>& charts, const Drawing& drawing);
 /// Returns what gnuplot draws. kFailedPrecondition: there is no gnuplot; kInternal with its words: it failed;
 /// kDeadlineExceeded.

@@ -11,7 +11,7 @@ using Options = std::vector<cli::Option>;
 void add_common(Options& all, Asked& a) {
   all.push_back(
       {.names = "KIND",
-       .help = "Where to look for the cluster; auto: the first kind that is there; hostlist: only expand host names",
+       .help = "Where to look for the cluster; auto: the first kind that is found; hostlist: only expand host names",
        .target = &a.kind,
        .choices = kind_names()});
   all.push_back({.names = "ARG",
@@ -31,7 +31,7 @@ void add_common(Options& all, Asked& a) {
                  .complete = "tfd-resolve --list-tasks"});
   all.push_back({.names = "--rpc-layer",
                  .placeholder = "NAME",
-                 .help = "What stands before :// in the master's URL (default: grpc; simple, tf-config and union: "
+                 .help = "Protocol before :// in the master's URL (default: grpc; simple, tf-config and union: "
                          "nothing)",
                  .target = &a.rpc_layer,
                  .allows_empty = true});

@@ -80,7 +80,7 @@ Result<int> watch(const Asked& asked, Changes changes, resolve::Resolver& resolv
     }
     if (!TFD_TRY(wait_for_change(asked, changes, resolver, pause))) break;
   }
-  io.log.info("{}: its answer can't change any more", asked.kind);
+  io.log.info("{}: its answer no longer changes", asked.kind);
   return 0;
 }
 

@@ -86,7 +86,7 @@ struct WorkerBounds {
   int least = 0;  // 0: not said
   int most = 0;   // where a tfd-launch may add to the cluster's, and move them; 0: it has these
 };
-/// MIN:MAX of --workers, else of what a tfd-launch says that replaces those who fail, for a cluster with so many.
+/// MIN:MAX of --workers, else that of a tfd-launch that replaces failed tasks, for a cluster of `workers`.
 /// kUsage.
 Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Environment& env);
 /// The engine of --collectives, with the plug-in that TFD_MPI_PLUGIN names, if it is MPI. kUsage: MPI and MIN:MAX.
@@ -99,10 +99,10 @@ task::EndpointFactory name_port_owners(task::EndpointFactory make_endpoint);
 Result<Duration> find_silence(const Asked& asked, const Environment& env);
 /// XLA's threads, where the devices are CPUs: PJRT_NPROC, else the processors that this process may use. A group's
 /// process under tfd-launch or tfd-serve counts those of the host, which its tasks share (TFD_PROCESSORS), rather than
-/// its share of them, which depends on how many tasks there are.
+/// its share of them, which depends on the number of tasks.
 strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has_group, const Environment& env);
-/// Sets what a tfd-launch asks for in the environment: to be told, where it replaces those who fail, whether this
-/// process is of a group, and which step it makes (on_standing, on_step); and to do to it what --fault says, at a step.
+/// Follows the environment of a tfd-launch: tells it, if it replaces failed tasks, whether this
+/// process is of a group, and its current step (on_standing, on_step); and carries out --fault at a step.
 /// kInvalidArgument.
 Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env);
 

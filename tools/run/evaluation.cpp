@@ -57,7 +57,7 @@ Result<void> check_fields(const program::FunctionDef& function, const data::Elem
 
 std::string path_of(const process::Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
-/// What stdin had.
+/// The content of stdin.
 struct CopiedLines {
   process::Fd copy;        // a file in memory, which a dataset reads as often as it must
   std::int64_t count = 0;  // lines that aren't empty

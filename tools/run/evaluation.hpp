@@ -16,7 +16,7 @@ struct Evaluation {
   /// Calls the copy stdin in an error.
   Error named(Error error) const;
 };
-/// What --evaluate, --dataset and --untrained ask for; a dataset that is asked for takes the place of the function's
+/// The evaluation for --evaluate, --dataset and --untrained; a given dataset takes the place of the function's
 /// own in the program. With --dataset - it reads stdin to its end. kUsage: no function is named, and the program has no
 /// train.evaluate. kInvalidArgument: no such function or dataset, one without the function's fields, and as
 /// program::check_evaluation().

@@ -37,7 +37,7 @@ std::vector<std::string> names_of_strategies() {
   return names;
 }
 
-/// What other frameworks call data parallelism.
+/// Other frameworks' names of data parallelism.
 std::vector<std::pair<std::string, std::string>> meant_strategies() {
   const std::string here = "data parallelism is mirrored; multi-worker-mirrored with several processes";
   std::vector<std::pair<std::string, std::string>> out;
@@ -99,7 +99,7 @@ std::vector<cli::Option> options(Asked& a) {
        .shown_default = "what the plug-in says of its devices"},
       {.names = "--num-replicas",
        .placeholder = "N",
-       .help = "With --strategy tpu: so many replicas, as DeviceAssignment.build() places them",
+       .help = "With --strategy tpu: the number of replicas, placed as by DeviceAssignment.build()",
        .target = &a.tpu.num_replicas,
        .shown_default = "one on each core",
        .least = 1,
@@ -172,7 +172,7 @@ std::vector<cli::Option> options(Asked& a) {
        .placeholder = "SIZE",
        .help = "With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. "
                "With "
-               "--compat tensorflow: bytes_per_pack, in whose packs TensorFlow adds up",
+               "--compat tensorflow: bytes_per_pack, the size of TensorFlow's packs",
        .target = &a.bucket_bytes,
        .shown_default = "128KiB by TCP; 0 in shared memory, and with --compat tensorflow"},
       {.names = "--verify-every",
@@ -187,12 +187,12 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--workers",
        .placeholder = "MIN:MAX",
        .help =
-           "With --strategy multi-worker-mirrored: go on while MIN workers are left, and take those in who come again; "
+           "With --strategy multi-worker-mirrored: continue while MIN workers are left, and let lost workers rejoin; "
            "MAX is how many the cluster has",
        .target = &a.workers},
       {.names = "--join",
        .placeholder = "DUR",
-       .help = "With --strategy multi-worker-mirrored: how long to wait until all workers are there",
+       .help = "With --strategy multi-worker-mirrored: how long to wait for all workers",
        .target = &a.join},
       {.names = "--silence",
        .placeholder = "DUR",

@@ -15,12 +15,12 @@ namespace tfd::run {
 /// kInvalidArgument: one that isn't known by a name, or has no rows.
 Result<data::ElementSpec> fields_of_arguments(const program::Program& program, const program::FunctionDef& function);
 
-/// A dataset of what `fd` has, in batches of the lines that wait, one at least: who answers each batch keeps no line
+/// A dataset of the lines of `fd`, in batches of the lines that wait, at least one: answering each batch keeps no line
 /// waiting. It is read once. Its errors name the line; kCancelled: `is_stopped`, which is asked while none comes.
 std::shared_ptr<const data::Dataset> batches_of_lines(int fd, data::ElementSpec fields,
                                                       std::function<bool()> is_stopped);
 
-/// A pipeline that reads `path`, which has so many lines, as the function's dataset, in batches that its modules take,
+/// A pipeline that reads `path`, which has `lines` lines, as the function's dataset, in batches that its modules take,
 /// the largest ones first. kInvalidArgument: the sizes of its modules don't add up to as many, or there is no line.
 Result<std::string> pipeline_of_lines(const std::string& path, std::int64_t lines, const program::Program& program,
                                       const program::FunctionDef& function, const std::string& dataset);

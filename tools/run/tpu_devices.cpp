@@ -108,7 +108,7 @@ Result<std::vector<std::string>> names_of_devices(const strategy::Topology& topo
   return names;
 }
 
-/// Requires that no core belongs to two replicas, also for CPU devices that stand for cores.
+/// Requires that no core belongs to two replicas, also for CPU devices used as cores.
 Result<void> check_cores(const strategy::DeviceAssignment& assignment) {
   std::set<strategy::Coordinates> seen;
   for (const auto& replica : assignment.core_assignment())

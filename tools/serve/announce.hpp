@@ -15,7 +15,7 @@ struct Announcement {
   std::string key_file = {};      // stated in the spec, if not empty
   std::string data_root = {};     // likewise
   std::string output_file;        // empty: none
-  int ready_fd = -1;              // closed afterwards
+  int ready_fd = -1;              // closed after that
   bool with_process_id = false;   // includes the supervisor's pid, by which a background one can be stopped
 };
 

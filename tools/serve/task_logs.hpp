@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tasks write on stderr, a file for each (--log-dir). Thread rule: thread-compatible.
+// The stderr of tasks, a file for each (--log-dir). Thread rule: thread-compatible.
 #include <map>
 #include <string>
 #include <string_view>

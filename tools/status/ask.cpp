@@ -58,7 +58,7 @@ struct Tasks::Bell {
   std::size_t left TFD_GUARDED_BY(mutex) = 0;  // outstanding answers of the current poll
   std::vector<TaskReport> reports TFD_GUARDED_BY(mutex);
   bool changed TFD_GUARDED_BY(mutex) = false;  // a task appeared or was lost
-  bool is_over TFD_GUARDED_BY(mutex) = false;  // nobody wants to know any more
+  bool is_over TFD_GUARDED_BY(mutex) = false;  // the answer is no longer wanted
 };
 
 Tasks::Tasks(Tasks&&) noexcept = default;

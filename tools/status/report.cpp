@@ -99,7 +99,7 @@ std::array<std::size_t, kTitles.size()> widths_of(const std::vector<Row>& rows, 
   return widths;
 }
 
-/// Words in lines of at most so many columns; a word that is longer has a line of its own.
+/// Words in lines of at most `columns` columns; a word that is longer has a line of its own.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
   std::vector<std::string> lines{""};
   for (const std::string& word : split(text, ' ')) {

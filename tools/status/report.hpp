@@ -12,9 +12,9 @@
 
 namespace tfd::status {
 
-/// Formats a table without empty columns, below where the training is, if there is one. Columns that don't fit into so
-/// many are left out, the least important ones first, and where `wraps` the last one is wrapped. Texts from tasks are
-/// made printable.
+/// Formats a table without empty columns, below the training's state, if there is one. If columns don't fit into
+/// `columns`, the least important ones are left out first, and where `wraps` the last one is wrapped. Texts from tasks
+/// are made printable.
 std::string as_table(const std::vector<TaskReport>& reports, std::size_t columns, bool wraps);
 /// {"ready": …, "training": {…}, "tasks": [{"task", "role", "address", "state", …}]} with a newline.
 std::string as_json(const std::vector<TaskReport>& reports);

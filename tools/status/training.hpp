@@ -29,11 +29,11 @@ struct Training {
   std::optional<double> seconds_left() const;
 };
 
-/// The training that the tasks tell of; nullopt if none does. What isn't of the expected type is left out.
+/// The training that the tasks report; nullopt if none does. Values of an unexpected type are left out.
 std::optional<Training> find_training(const std::vector<TaskReport>& reports);
 /// "step 1200 of 20000  loss 0.0234  350 steps/s  ETA 54s  checkpoint ck/step-00001000.safetensors" and a newline, in
-/// lines of at most so many columns, where each part fits. Of a training that is slow, stopped or dead it says how old
-/// this is, "12s ago", in place of what is left.
+/// lines of at most `columns` columns, where each part fits. If a training is slow, stopped or dead it says how old
+/// this is, "12s ago", in place of the remaining time.
 std::string headline(const Training& training, std::size_t columns);
 
 }  // namespace tfd::status

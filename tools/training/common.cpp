@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kMostPeeked = 4096;
 
-/// What waits in a pipe, up to some bytes, which stay there; empty where there is nothing, or no pipe.
+/// The waiting bytes of a pipe, up to a limit, which stay there; empty if there are none, or no pipe.
 std::string peek(int fd) {
   auto copy = process::make_pipe();
   if (!copy) return "";
@@ -52,7 +52,7 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
   const std::string processes = "tfd-launch -n N -- starts N processes of this host";
   const std::string hosts = "tfd-launch --nnodes starts tasks on several hosts";
   const std::string meeting = "tfd-launch --rendezvous HOST:PORT has the launchers of several hosts meet";
-  const std::string evaluation = "tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once what was trained";
+  const std::string evaluation = "tfd-run PROGRAM --evaluate[=FUNCTION] evaluates the trained weights once";
   return {{"--steps", steps},
           {"--max-steps", steps},
           {"--epochs", epochs},
@@ -71,7 +71,7 @@ std::vector<cli::Elsewhere> options_elsewhere(const std::string& devices) {
           {"--val", evaluation},
           {"--validate", evaluation},
           {"--test", evaluation},
-          {"--predict", "tfd-run PROGRAM --predict FUNCTION --dataset NAME predicts with what was trained"},
+          {"--predict", "tfd-run PROGRAM --predict FUNCTION --dataset NAME predicts with the trained weights"},
           {"--tensorboard", "--logdir DIR writes what TensorBoard shows"},
           {"--mixed-precision", "precision is the module's: export the model in half precision (tfd help export)"},
           {"--fp16", "precision is the module's: export the model in half precision (tfd help export)"},
@@ -262,7 +262,7 @@ bool is_on_this_host(const cluster::ClusterConfig& config, std::string_view job)
 
 Result<program::Program> load_program_on(const cluster::ClusterConfig& config, const Common& common,
                                          program::ProgramOptions options, std::string_view tool, cli::Io& io) {
-  const bool here = is_on_this_host(config, "worker");  // who read the data
+  const bool here = is_on_this_host(config, "worker");  // the tasks that read the data
   options.data_elsewhere = !here;
   const std::string stated = cluster::stated_text(config, "data_root");  // the workers' own
   options.has_data_root = !stated.empty();
@@ -343,9 +343,10 @@ std::string next_command(const Common& common, const program::TrainDef& train) {
 
 namespace {
 
-constexpr std::string_view kNothingSaved = "nothing was saved: --set train.checkpoint.dir=DIR keeps what is trained";
+constexpr std::string_view kNothingSaved =
+    "nothing was saved: --set train.checkpoint.dir=DIR keeps the trained weights";
 
-/// What to type next, for people at a terminal, or at that of tfd-launch.
+/// The next command, for people at a terminal, or at that of tfd-launch.
 void say_next(const train::TrainSummary& summary, const Ending& ending, cli::Io& io) {
   if (!io.err.is_terminal() && !is_shown_by_launch(io)) return;
   if (summary.reason == "nothing_left" && !ending.joins)

@@ -110,8 +110,8 @@ Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);
 /// EventFiles::open().
 Result<void> connect_logdir(train::TrainOptions& train, const Common& common, const std::string& task, cli::Io& io);
 
-/// What to type after this training, but for the checkpoint at the end: an evaluation, or, where it has none, a look at
-/// what was trained.
+/// The next command after this training, apart from the checkpoint at the end: an evaluation, or, if it has none, a
+/// look at the trained weights.
 std::string next_command(const Common& common, const program::TrainDef& train);
 
 /// How a training was run, for the messages at its end.

@@ -34,7 +34,7 @@ class Events {
   const std::shared_ptr<train::Interrupts> interrupts_;
   cli::Io& io_;
   const bool is_terminal_;                // stdout was one
-  bool is_unread_ = false;                // nobody can read stdout any more
+  bool is_unread_ = false;                // stdout has lost its reader
   std::optional<train::EventText> text_;  // none: JSON
   std::string path_;
   process::Fd file_;

@@ -16,7 +16,7 @@
 
 namespace tfd::training {
 
-/// Writes the error's line, as `tool`, and ends the process with its code. What is on disk is whole: checkpoints are
+/// Writes the error's line, as `tool`, and ends the process with its code. Files on disk are whole: checkpoints are
 /// renamed into place.
 [[noreturn]] void end_process(std::string_view tool, const Error& why, cli::Io& io);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collectives whose bytes go by MPI. Over streams go the calls alone, and gathered bytes that are few, so that members
-// know that they make the same before MPI is asked for anything: it would take two that differ for one. What is summed
-// is added by MPI, in an order of its own: what this member has of the replicas is added up before, half types in f32.
+// know that they make the same call before MPI is asked for anything, because MPI would silently match two different
+// calls. MPI sums in an order of its own; this member's replicas are added up before, half types in f32.
 // Thread rule: as Operation.
 #include <deque>
 #include <vector>
@@ -17,7 +17,7 @@ namespace tfd::collective {
 /// Bytes that a member gathers over streams: in one hop, rather than two.
 inline constexpr std::size_t kMostByStream = std::size_t{64} << 10;
 
-/// What a transfer has given to MPI piece by piece, in order.
+/// The pieces that a transfer has given to MPI, in order.
 class MpiPieces {
  public:
   explicit MpiPieces(MpiLink& link) : link_(link) {}

@@ -37,7 +37,7 @@ class MpiLink {
   };
 
   MpiLink(std::shared_ptr<MpiPlugin> plugin, tfd_mpi_group* group) : plugin_(std::move(plugin)), group_(group) {}
-  /// What is still MPI's stays there for good.
+  /// Memory that MPI still uses stays allocated for good.
   ~MpiLink();
   MpiLink(const MpiLink&) = delete;
   MpiLink& operator=(const MpiLink&) = delete;
@@ -69,8 +69,8 @@ class MpiPlugin : public std::enable_shared_from_this<MpiPlugin> {
   MpiPlugin(const MpiPlugin&) = delete;
   MpiPlugin& operator=(const MpiPlugin&) = delete;
 
-  /// Starts MPI, of whose processes each is a member. Waits for them, and asks `meanwhile` again and again, whose error
-  /// ends the wait. kFailedPrecondition: MPI has other processes. kDeadlineExceeded: some of them don't start it.
+  /// Starts MPI, whose processes are exactly the members. Waits for them, and asks `meanwhile` again and again, whose
+  /// error ends the wait. kFailedPrecondition: MPI has other processes. kDeadlineExceeded: some of them don't start it.
   /// kUnavailable: it has failed.
   Result<std::unique_ptr<MpiLink>> open(int rank, int size, Deadline deadline,
                                         const std::function<Result<void>()>& meanwhile);

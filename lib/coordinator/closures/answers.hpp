@@ -50,7 +50,7 @@ class Answers {
   void put_value(const AnswerLabel& asker, AppendValue append);
   /// Sets the memory of a line until it is answered; with large lines, fewer may be unanswered.
   void expect(std::size_t bytes);
-  /// Lets the reader past the limit, or not any more: while a failure is to be raised, which its next line does,
+  /// Lets the reader past the limit, or no longer: while a failure is to be raised, which its next line does,
   /// closures that wait aren't answered.
   void pass_limit(bool passes);
   /// Blocks until every line is answered and written.

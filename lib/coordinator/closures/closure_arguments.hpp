@@ -20,7 +20,7 @@ class ArgumentReader {
       : program_(program), directory_(std::move(directory)) {}
 
   const program::Program& program() const { return program_; }
-  /// Makes {"per_worker": "NAME"} stand for this dataset.
+  /// Makes {"per_worker": "NAME"} mean this dataset.
   void add_dataset(const std::string& name, PerWorkerDataset dataset) { datasets_[name] = std::move(dataset); }
   /// Reads a call; `args` and `kwargs` may be null. kInvalidArgument names the argument.
   Result<Call> read(const std::string& function, const nlohmann::json* args, const nlohmann::json* kwargs);

@@ -284,7 +284,7 @@ void ClosureStream::closure_done(const AnswerLabel& asker, const std::string& na
   for (const auto& fetch : complete) put_fetch(fetch);
   const MutexLock lock(mutex_);
   if (--untold_ > 0) return;
-  failures_.clear();  // closures that they cancelled have been answered
+  failures_.clear();  // closures that they canceled have been answered
   told_.notify_all();
 }
 
@@ -318,7 +318,7 @@ void ClosureStream::put_fetch(const std::shared_ptr<RetainedValues::Fetch>& fetc
   });
 }
 
-// The error is counted by its closure's line, or at the end; here only schedules and evaluations count, as cancelled.
+// The error is counted by its closure's line, or at the end; here only schedules and evaluations count, as canceled.
 void ClosureStream::put_raised(const AnswerLabel& asker, Op op, const Error& error) {
   answers_.pass_limit(false);  // all failures are told by now
   const bool is_run = op == Op::kJoin || op == Op::kDone;

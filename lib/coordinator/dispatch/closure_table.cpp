@@ -47,7 +47,7 @@ void ClosureTable::fail(const ClosurePtr& closure, Error error) {
   if (is_first && queue_.has_error()) {
     failed_id_ = closure->id;
     drop_is_due_ = true;
-    for (const ClosureId id : returned_) came_to_nothing(at(id));  // they end cancelled
+    for (const ClosureId id : returned_) came_to_nothing(at(id));  // they end canceled
     returned_.clear();
   }
   closures_.take(closure->id);
@@ -106,8 +106,8 @@ void ClosureTable::abandon(const Error& error) {
 }
 
 // Fences a closure that ends without its updates, while a suspended or disconnected worker may still hold it: an empty
-// update with its sequence number makes parameter servers drop a late one (and saves them from remembering a gap for
-// ever). Errors are raised once it is acknowledged: then nothing is executing, as far as callers can observe.
+// update with its sequence number makes parameter servers drop a late one (and not remember a gap forever).
+// Errors are raised once it is acknowledged: then nothing is executing, as far as callers can observe.
 void ClosureTable::raise_fence(const Closure& closure) {
   if (!closure.sequenced || !closure.updates) return;
   over_.insert(closure.call.sequence);

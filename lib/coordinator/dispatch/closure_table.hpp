@@ -48,7 +48,7 @@ class ClosureTable {
   void complete(const ClosurePtr& closure, task::ClosureOutcome outcome);
   /// Fails a closure; the first error becomes the pending one.
   void fail(const ClosurePtr& closure, Error error);
-  /// Puts it at the end of the queue, for another attempt. While an error is pending it is cancelled by `why`, and
+  /// Puts it at the end of the queue, for another attempt. While an error is pending it is canceled by `why`, and
   /// returned.
   ClosurePtr put_back(ClosureId id, const Error& why);
   /// Cancels queued closures, except those that an error cancels, and returns them.
@@ -105,7 +105,7 @@ class ClosureTable {
   std::unordered_set<ClosureId> returned_;    // queued again: a disconnected worker may have started them
   std::optional<ClosureId> failed_id_;        // the closure whose error is pending
   bool drop_is_due_ = false;                  // after an error: closures waiting at workers mustn't start
-  variable::AppliedSet over_;                 // settled sequence numbers, which no worker will use any more
+  variable::AppliedSet over_;                 // settled sequence numbers, which no worker will use
   std::vector<std::uint64_t> unused_;         // void ones among them, since the last over()
   std::uint64_t unused_below_ = 0;            // number of void ones before that
   std::vector<std::uint64_t> unsent_fences_;  // sequence numbers to fence

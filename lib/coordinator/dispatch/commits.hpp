@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Closures whose updates one attempt has staged on parameter servers, until all of these have committed them
-// (CoordinatorOptions::strict). An attempt that is here is the one that counts: its worker isn't needed any more. A
+// (CoordinatorOptions::strict). An attempt that is here is the one that counts: its worker is no longer needed. A
 // state machine: no lock, clock or socket; its owner sends what take() and answered() say. Private to the room. Thread
 // rule: thread-compatible; the coordinator's lock guards it.
 #include <cstdint>
@@ -31,7 +31,7 @@ class Commits {
     task::ClosureOutcome outcome;
     std::optional<Error> error;  // the first that a server answered
   };
-  /// What to do once a closure has all the answers.
+  /// The next action once a closure has all the answers.
   struct Next {
     std::optional<Done> done = {};  // it has ended
     /// Due updates are to be made, then made_due() is to be called; false: only those that are complete.
@@ -58,8 +58,8 @@ class Commits {
   void add(const ClosurePtr& closure, task::ClosureOutcome outcome, std::vector<std::string> returns);
   /// Takes what is to be sent now, in the order of add(); nothing while it is paused.
   std::vector<Order> take();
-  /// Records an answer, of a server to the commit or to the read. Nothing is to be done for a closure that isn't known
-  /// any more.
+  /// Records an answer, of a server to the commit or to the read. Nothing is to be done for a closure that is no longer
+  /// known.
   Next answered(std::uint64_t sequence, const Result<void>& answer);
   /// Records that a server has due updates, before its answer; `is_busy`: it hasn't committed because of them.
   void found_due(std::uint64_t sequence, std::uint32_t server, bool is_busy);
@@ -69,7 +69,7 @@ class Commits {
     Next next = {};
   };
   AfterDue made_due(std::uint64_t sequence, const Result<void>& made);
-  /// A closure that waits for answers, and what will be its outcome; null: it isn't known any more.
+  /// A closure that waits for answers, and its future outcome; null: it is no longer known.
   Done* find(std::uint64_t sequence);
 
   /// Holds back what wasn't sent, until as many calls of resume().

@@ -86,7 +86,7 @@ void Coordinator::read_returns(const Commits::Order& order) {
       });
 }
 
-// Puts what was read among the results, in the order of the function's returns; the worker's own are there.
+// Puts the read values among the results, in the order of the function's returns; the worker's own are already present.
 Result<void> Coordinator::returns_read(std::uint64_t sequence, const std::vector<std::string>& names,
                                        std::vector<tensor::Tensor> values) {
   step::VariableValues returned;

@@ -175,7 +175,7 @@ void Coordinator::settle_finished() {
   }
 }
 
-// Handles a closure that waited at its worker when another one failed: it is cancelled like queued ones.
+// Handles a closure that waited at its worker when another one failed: it is canceled like queued ones.
 void Coordinator::on_dropped(const Assignment& one) {
   std::optional<ClosurePtr> cancelled;
   {

@@ -42,7 +42,7 @@ class Dispatcher {
   /// Takes a closure from its worker, which has staged its updates: it stays in flight until it is committed. False, as
   /// finish().
   bool staged(const Assignment& one, Duration ran, Clock::time_point now);
-  /// Queues a closure again for another attempt; while an error is pending it is cancelled by `why` and returned. Does
+  /// Queues a closure again for another attempt; while an error is pending it is canceled by `why` and returned. Does
   /// nothing if it is late.
   ClosurePtr put_back(const Assignment& one, const Error& why);
   /// The same for one that its worker hasn't started and returns, since another closure failed or workers are idle.
@@ -50,13 +50,13 @@ class Dispatcher {
   std::optional<ClosurePtr> returned(const Assignment& one, Clock::time_point now);
 
   struct Loss {
-    ClosurePtrs ended;                    // failed or cancelled
+    ClosurePtrs ended;                    // failed or canceled
     ClosurePtrs moved;                    // queued again, with a listener
     std::size_t migrated = 0;             // number of all that are queued again
     std::vector<std::string> suspicions;  // lines for the log: closures that may have killed their workers
   };
-  /// Takes what a worker held. If it died, closures that it had certainly started and not finished count a loss, and
-  /// one that has too many fails with kAborted; those of which that isn't certain are run alone next.
+  /// Takes a worker's closures from it. If it died, closures that it had certainly started and not finished count a
+  /// loss, and one that has too many fails with kAborted; those that it may have started are run alone next.
   Loss lose(std::size_t worker, bool died);
 
   // Rebalancing. A worker holds more closures than it runs, so that it never idles. If these take long after all, and

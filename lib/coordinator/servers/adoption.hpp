@@ -50,8 +50,8 @@ struct Continuation {
   std::uint64_t steps_below(std::uint64_t sequence) const;
 };
 /// Merges the histories of all parameter servers. A fenced sequence number that no server applied is void; any other
-/// one is a step, which is unfinished if some server has neither applied nor fenced it, and none has committed it from
-/// what was staged. nullopt: they can't be of one run.
+/// one is a step, which is unfinished if some server has neither applied nor fenced it, and none has committed its
+/// staged updates. nullopt: they can't be of one run.
 std::optional<Continuation> put_together(const std::vector<variable::SequenceHistory>& histories);
 
 }  // namespace tfd::coordinator

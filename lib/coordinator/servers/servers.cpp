@@ -56,7 +56,7 @@ Result<bool> Coordinator::adopt_run() {
   if (const auto& commits = adopted->continuation.commits; !commits.empty()) {
     const auto resolved = ps_->resolve(commits, soon);
     if (!resolved) {
-      options_.log.info("what was staged of the unfinished run can't be committed: {}", resolved.error().message);
+      options_.log.info("the staged updates of the unfinished run can't be committed: {}", resolved.error().message);
       TFD_TRY(claim_cluster());
       return false;
     }

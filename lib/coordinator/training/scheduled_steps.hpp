@@ -70,7 +70,7 @@ class Steps {
   std::atomic<std::int64_t> ended_ = 0;  // these two are set on the I/O thread
   std::atomic<bool> failed_ = false;
   std::int64_t seen_ = 0;                 // of those that have ended: when wait() last returned
-  std::atomic<std::int64_t> enough_ = 0;  // that have ended, to wake who waits
+  std::atomic<std::int64_t> enough_ = 0;  // ended steps that wake a waiting thread
   std::int64_t elements_ = 0;             // 0: unlimited
   int replicas_ = 1;
 };

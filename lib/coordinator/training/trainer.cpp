@@ -326,7 +326,7 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
     options.takes_over = options.takes_over || driver.has_begun();
     if (!options.began) options.began = Clock::now() - std::chrono::duration_cast<Clock::duration>(summary->elapsed);
     coordinator.connect_timeout = driver.loss()->join;
-    coordinator.take_over = false;  // who has come meanwhile stays
+    coordinator.take_over = false;  // workers that have come meanwhile stay
   }
 }
 

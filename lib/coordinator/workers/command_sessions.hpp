@@ -23,7 +23,7 @@ class CommandSessions {
     session.generation = generation;
     return session;
   }
-  /// The window of a worker that runs so many commands at a time.
+  /// The window of a worker that runs `slots` commands at a time.
   Window window(int slots) const {
     const auto least = static_cast<std::size_t>(std::max(1, slots));
     return {least + ahead_, least};

@@ -8,7 +8,7 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr Duration kWindowWork = std::chrono::milliseconds(20);  // work that a worker should hold
-constexpr int kAveraged = 8;                                     // about so many of the last closures
+constexpr int kAveraged = 8;                                     // about this many of the last closures
 
 }  // namespace
 

@@ -52,7 +52,7 @@ class Worker {
   const std::string& name() const { return name_; }
   const std::string& address() const { return address_; }
   task::WorkerClient& client() const { return *client_; }  // since WorkerPool::connect()
-  /// A number that grows with every loss: answers to what was asked before are ignored.
+  /// A number that grows with every loss: answers to earlier requests are ignored.
   std::uint64_t generation() const { return generation_; }
   WorkerState state() const { return state_; }
   bool is_ready() const { return state_ == WorkerState::kReady; }

@@ -9,7 +9,7 @@ namespace tfd::coordinator {
 namespace {
 
 constexpr std::size_t kHandfuls = 4;  // in a window
-constexpr std::size_t kLarge = 16;    // a window of so many is filled again when half of it is done
+constexpr std::size_t kLarge = 16;    // a window of this size or more is refilled when half of it is done
 
 }  // namespace
 

@@ -83,7 +83,7 @@ class WorkerPool {
   std::optional<std::uint64_t> up(std::size_t index, transport::Incarnation incarnation, bool are_servers_ready,
                                   Clock::time_point now);
   bool is_loading_program(std::size_t index, std::uint64_t generation) const;
-  /// Records what keeps a worker from loading; false if it doesn't load any more.
+  /// Records what keeps a worker from loading; false if it is no longer loading.
   bool occupied(std::size_t index, std::uint64_t generation, std::string what);
   struct Mismatch {
     Error error;
@@ -106,7 +106,7 @@ class WorkerPool {
   struct Ready {
     bool is_back;  // it was ready before
   };
-  /// Records that a worker has all that it needs; nullopt if it doesn't load (any more).
+  /// Records that a worker has everything it needs; nullopt if it isn't loading, or no longer.
   std::optional<Ready> ready(std::size_t index, std::uint64_t generation, Window window, Clock::time_point now);
 
   // Failures.
@@ -131,7 +131,7 @@ class WorkerPool {
   /// True if it has gone on for too long, while the server can be reached: the worker is the cause.
   bool is_its_own_trouble(std::size_t index, std::uint64_t generation, Clock::time_point now) const;
   bool resume(std::size_t index, std::uint64_t generation);
-  /// Ignores all answers to what was asked so far.
+  /// Ignores all answers to earlier requests.
   void ignore_answers();
   void end_all();  // ignore_answers(), and no worker holds anything
 
@@ -142,11 +142,11 @@ class WorkerPool {
   /// Takes the next worker, round-robin, among those that hold less than their share, or half of a large window at
   /// most; `alone`: among those that hold nothing.
   std::optional<std::size_t> take_turn(Share share, bool alone);
-  /// Number of closures, of so many that are queued, that a worker gets in its turn, at least one. Each that has room
+  /// Number of closures, of `queued` ones, that a worker gets in its turn, at least one. Each that has room
   /// gets as many of a few; of many, one with short closures gets more at once, up to its window.
   std::size_t handful(std::size_t index, Share share, std::size_t queued) const;
   void give(std::size_t index, ClosureId closure, bool runs_alone, Clock::time_point now);
-  /// Takes a closure from a worker; false if it doesn't hold it (any more).
+  /// Takes a closure from a worker; false if it doesn't hold it, or no longer.
   bool take_back(std::size_t index, ClosureId closure);
   /// Takes all its closures, in their order.
   std::vector<ClosureId> take_all(std::size_t index);
@@ -185,14 +185,14 @@ class WorkerPool {
   std::unordered_map<std::string, std::size_t> by_name_;
   std::array<std::size_t, kWorkerStates> counts_{};  // become() and add() keep it
   std::map<int, WorkerList> by_replicas_;            // those that have told their number; set_replicas() keeps it
-  // What follows from each worker's state; list() keeps it.
+  // Derived from each worker's state; list() keeps it.
   WorkerList ready_;
   WorkerList able_;                    // those that are ready, and not paused
   WorkerList unknown_;                 // those that are loading, and haven't told their number of replicas
   WorkerList free_;                    // those that run less than they can at once
   WorkerList roomy_;                   // those that hold less than their window, or half of a large one at most
   std::size_t windows_ = 0;            // of those that are ready: the sum
-  std::size_t next_ = 0;               // whose turn it is
+  std::size_t next_ = 0;               // the worker whose turn it is
   std::vector<std::size_t> unusable_;  // workers with a load_error, in the order of the errors, until one is ready
   Clock::time_point unusable_since_{};
   bool any_was_ready_ = false;

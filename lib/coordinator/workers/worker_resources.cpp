@@ -6,7 +6,7 @@
 namespace tfd::coordinator {
 namespace {
 
-/// Reports that the iterators can't be used any more, on whatever thread the last reference goes, even under the
+/// Reports that the iterators are no longer usable, on whatever thread the last reference goes, even under the
 /// coordinator's lock.
 class IteratorsHold {
  public:

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lives on workers: iterators over the program's datasets, and workers' own variables. It is lost with a worker
-// and created again when that returns; the values that callers hold say whether it is there. A state machine beside
+// Resources on workers: iterators over the program's datasets, and workers' own variables. They are lost with a worker
+// and created again when that returns; the values that callers hold say whether they exist. A state machine beside
 // WorkerPool: no lock, clock or socket; its owner sends requests. Private to the room. Thread rule: thread-compatible;
 // the coordinator's lock guards it.
 #include <map>
@@ -26,7 +26,7 @@ inline bool is_per_worker(const program::Program& program, const std::string& na
 
 class WorkerResources {
  public:
-  /// `requests` is the queue of what is to be created on each worker; `link` is shared with all values.
+  /// `requests` is the queue of resources to create on each worker; `link` is shared with all values.
   WorkerResources(const program::Program& program, const WorkerPool& workers, ClosureTable& requests,
                   std::shared_ptr<CoordinatorLink> link)
       : program_(program), workers_(workers), requests_(requests), link_(std::move(link)) {}
@@ -45,7 +45,7 @@ class WorkerResources {
   /// Live iterators by their number or id, nullptr if there are none; valid until they are dropped.
   const Iterators* find(std::uint64_t number) const;
   const Iterators* find(const std::string& id) const;
-  /// Drops iterators that nobody can use any more. Returns the id by which workers drop them; nullopt: they are
+  /// Drops iterators that are no longer usable. Returns the id by which workers drop them; nullopt: they are
   /// dropped.
   std::optional<std::string> drop(std::uint64_t number);
   /// True if every worker that is ready has them, and there is at least one; others get them before their first
@@ -71,9 +71,9 @@ class WorkerResources {
   // Values of callers.
   /// True if a worker has its variable, or its iterator of this id.
   bool is_there(const std::string& name, std::size_t worker) const;
-  /// The value on every worker of the spec: kReady, or kAborted while it isn't there. kNotFound.
+  /// The value on every worker of the spec: kReady, or kAborted while it is missing. kNotFound.
   Result<std::vector<RemoteValue>> values(const std::string& name);
-  /// Publishes whether a worker's values are there, when it became ready.
+  /// Publishes whether a worker's values exist, when it became ready.
   void refresh(std::size_t worker);
   /// The error of a value that is gone with its worker.
   Error aborted(std::size_t worker, const std::string& name) const;

@@ -20,7 +20,7 @@ class BlockBuilder {
   void prepare() {
     if (columns_.empty()) begin();
   }
-  /// Where the fields of the next row go; null for one that varies. What is written there counts once it is committed.
+  /// Where the fields of the next row go; null for one that varies. Written bytes count once the row is committed.
   const std::vector<std::byte*>& row() const { return row_; }
   /// Memory for a field whose first dimension is `length` in the next row. kInvalidArgument where it is too large.
   Result<std::byte*> allocate(std::size_t field, std::int64_t length);

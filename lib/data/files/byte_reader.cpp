@@ -88,7 +88,7 @@ class ByteReader::Inflater {
       if (!refilled) return done;
       if (state_.block_state == ISAL_BLOCK_FINISH) {
         if (!is_member()) {
-          if (done == 0 && !is_padding()) return fail(corrupt(unit, units, "what follows is not gzip"));
+          if (done == 0 && !is_padding()) return fail(corrupt(unit, units, "the bytes after it are not gzip"));
           return done;
         }
         begin_member();

@@ -22,9 +22,9 @@ namespace tfd::data {
 /// A file as it was when it was opened.
 class OpenFile {
  public:
-  /// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
+  /// kNotFound, kPermissionDenied; kInvalidArgument if it isn't a regular file.
   static Result<std::shared_ptr<const OpenFile>> open(const std::string& path);
-  /// What isn't a file, and never changes.
+  /// A source other than a file, which never changes.
   static std::shared_ptr<const OpenFile> named(const std::string& name);
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
@@ -33,7 +33,7 @@ class OpenFile {
   const std::string& path() const { return path_; }
   const FileStamp& stamp() const { return stamp_; }
   int fd() const { return fd_; }
-  /// kDataLoss where the file isn't any more what was opened.
+  /// kDataLoss if the file has changed since it was opened.
   Result<void> check_unchanged() const;
 
  private:
@@ -49,15 +49,15 @@ class ByteReader {
  public:
   /// Errors as OpenFile::open()'s.
   static Result<ByteReader> open(const std::string& path);
-  /// What a command prints, which isn't inflated. read() gives what there is, at least a byte before the end.
+  /// The output of a command, which isn't inflated. read() returns the available bytes, at least one before the end.
   static ByteReader of_command(const std::string& name, std::unique_ptr<function::CommandOutput> output);
   ByteReader(ByteReader&&) noexcept;
   ByteReader& operator=(ByteReader&&) noexcept;
   ~ByteReader();
 
-  /// Fills `out` as far as there are bytes: how many; fewer only at the end, or before an error, which the next call
-  /// returns; 0 only at the end. kDataLoss for gzip data that is corrupt or cut off, and where the file isn't any more
-  /// what it was: the messages say how many of what (`unit`: "line") had been read.
+  /// Fills `out` and returns the number of bytes, which is lower only at the end, or before an error, which the next
+  /// call returns; 0 only at the end. kDataLoss for gzip data that is corrupt or cut off, and for a file that has
+  /// changed meanwhile: the messages say how many units (`unit`: "line") had been read.
   Result<std::size_t> read(std::span<char> out, std::string_view unit, std::int64_t units);
 
   bool is_inflated() const { return inflater_ != nullptr; }
@@ -71,7 +71,7 @@ class ByteReader {
   ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater, std::unique_ptr<function::CommandOutput> output);
 
   OpenFilePtr file_;
-  std::unique_ptr<Inflater> inflater_;               // null for what isn't gzipped
+  std::unique_ptr<Inflater> inflater_;               // null if not gzipped
   std::unique_ptr<function::CommandOutput> output_;  // null for a file
 };
 

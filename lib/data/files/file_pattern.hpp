@@ -21,7 +21,7 @@ Result<std::vector<std::string>> find_files(const std::string& path);
 Result<std::vector<std::string>> find_files(const FileList& files);
 /// The error where all that were found are empty.
 tl::unexpected<Error> nothing_in(const std::vector<std::string>& found, const FileList& files);
-/// The error of a shard that requires something for each: `found` says how much there is.
+/// The error of a shard that requires something for each; `found` is the number that was found.
 tl::unexpected<Error> too_few_for(const Shard& shard, std::string_view found);
 /// "rows.csv", "a.csv and 2 others".
 std::string format_files(const FileList& files);

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pieces of several files, one file after the other: what a pass reads, and what goes wrong on the way; and the
+// The pieces of several files, one file after the other: the rows and errors of a pass; and the
 // threads that parse them ahead.
 // Thread rule: lives on one thread at a time.
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace tfd::data {
 
-/// What comes next of a pass: rows of a piece, errors that are passed over, the end.
+/// The next step of a pass: rows of a piece, a skipped error, the end.
 struct Step {
   std::optional<Piece> piece = {};
   std::vector<BlockPtr> blocks = {};  // parsed of the piece

@@ -13,10 +13,10 @@ namespace {
 
 using Stamps = std::vector<FileStamp>;
 
-// What a column of a block takes beside its values: much where a text is a block of its own.
+// Memory of a block's column beside its values; large, because a text may be a block of its own.
 constexpr std::size_t kBesideColumn = 256;
 
-// What the streams of one dataset share.
+// State shared by the streams of one dataset.
 struct SharedFileRows {
   const ElementSpec spec;
   const std::unique_ptr<const RowFormat> format;
@@ -71,7 +71,7 @@ void parse(Step& step, const SharedFileRows& shared) {
   step.piece.reset();
 }
 
-// What a full pass has decoded becomes the dataset's cache.
+// Reads the rows of the files. The blocks of a full pass become the dataset's cache.
 class FileRowsStream final : public RowStream {
  public:
   FileRowsStream(const SharedFileRowsPtr& shared, std::vector<std::string> files, std::unique_ptr<PieceReader> first)

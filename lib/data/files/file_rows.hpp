@@ -21,7 +21,7 @@ namespace tfd::data {
 class RowFormat {
  public:
   virtual ~RowFormat() = default;
-  /// Pieces of about so many bytes.
+  /// Reads pieces of about `piece_bytes` bytes.
   virtual std::unique_ptr<PieceReader> read(ByteReader bytes, std::size_t piece_bytes) const = 0;
   /// Writes the next row of the piece to `out`, and doesn't commit it; false at the piece's end. An error names the
   /// file and the line or record, and is that row's alone: the next call goes on behind it.

@@ -17,7 +17,7 @@ struct FileStamp {
 };
 /// False only where nothing has that name; true for what can't be looked at.
 bool is_there(const std::string& path);
-/// kNotFound, kPermissionDenied; kInvalidArgument for what isn't a regular file.
+/// kNotFound, kPermissionDenied; kInvalidArgument if it isn't a regular file.
 Result<FileStamp> load_stamp(const std::string& path);
 Result<FileStamp> load_stamp(int fd, const std::string& path);
 

@@ -16,11 +16,11 @@ namespace tfd::data {
 
 struct CsvLayout;
 
-/// Rows as they lie in the file; who parses them moves on in it.
+/// Unparsed rows of a file; the parser advances `at`.
 struct Piece {
   OpenFilePtr file = {};
   std::unique_ptr<char[]> bytes = {};
-  std::size_t at = 0, end = 0;                // what is left of the bytes
+  std::size_t at = 0, end = 0;                // range of the unparsed bytes
   std::int64_t rows = 0;                      // at most
   std::int64_t number = 0;                    // in the file, of the row before `at`; the first is 1
   std::shared_ptr<const CsvLayout> csv = {};  // of a csv file; shared by its pieces
@@ -39,7 +39,7 @@ class PieceReader {
   virtual const OpenFilePtr& file() const = 0;
 };
 
-/// What has been read of a file and isn't a piece yet.
+/// Bytes that have been read from a file and don't form a piece yet.
 class PieceBuffer {
  public:
   PieceBuffer(ByteReader bytes, std::size_t piece_bytes)
@@ -50,7 +50,7 @@ class PieceBuffer {
 
   std::string_view rest() const { return {buffer_.get(), end_}; }
   std::size_t capacity() const { return capacity_; }
-  /// Grows it to so many bytes.
+  /// Grows it to `bytes` bytes.
   void reserve(std::size_t bytes);
   /// Fills it up as far as there are bytes: false where there are no more. Errors as ByteReader::read()'s.
   Result<bool> fill(std::string_view unit, std::int64_t units);
@@ -62,7 +62,7 @@ class PieceBuffer {
   ByteReader bytes_;
   std::size_t piece_bytes_, capacity_;
   std::unique_ptr<char[]> buffer_;
-  std::size_t end_ = 0;  // of what was read
+  std::size_t end_ = 0;  // end of the bytes read
 };
 
 }  // namespace tfd::data

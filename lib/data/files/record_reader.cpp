@@ -73,7 +73,7 @@ Result<std::optional<Piece>> RecordReader::next() {
     if (!size) return fail(std::move(size.error()));
     if (!is_more && bytes.empty()) return std::optional<Piece>();
     if (!is_more) return fail(Code::kDataLoss, "{} is cut off after record {}", file()->path(), records_);
-    // No length is believed before its bytes are there.
+    // Memory grows only as bytes arrive: a length alone isn't believed.
     if (bytes.size() == buffer_.capacity()) buffer_.reserve(std::min(**size, 2 * bytes.size()));
   }
 }

@@ -48,7 +48,7 @@ class Options {
 /// A whole number of JSON that s64 holds.
 std::optional<std::int64_t> integer_of(const nlohmann::ordered_json& value);
 
-/// The object that a number stands for, which is the stage's most important key: {"batch": 64} is
+/// Expands a bare value to the object with the stage's most important key: {"batch": 64} means
 /// {"batch": {"size": 64}}. Other values are themselves.
 nlohmann::ordered_json with_key(const nlohmann::ordered_json& value, const char* key);
 

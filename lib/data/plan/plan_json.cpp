@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What a row says to whoever doesn't know the kind yet.
+// A row of the table, usable without knowing the kind.
 struct Entry {
   std::string_view name;
   bool is_source;

@@ -22,7 +22,7 @@
 
 namespace tfd::data {
 
-/// What a document states of a stage.
+/// A stage as a document states it.
 struct StatedStage {
   const nlohmann::ordered_json& value;  // {"size": 64}
   std::string path;                     // "[3].batch"
@@ -46,7 +46,7 @@ struct StageKind {
   bool is_source = false;
   /// kInvalidArgument with the stage's path: "[3].batch.size: must be positive".
   Result<Value> (*read)(const StatedStage& stated);
-  /// What read() makes the same value of.
+  /// The JSON from which read() makes the same value.
   nlohmann::ordered_json (*write)(const Value& value);
   /// Checks what only shows where the input is known, and makes the dataset. Errors as instantiate()'s.
   Result<RowDatasetPtr> (*make)(const Value& value, const StageSite& site);

@@ -53,7 +53,7 @@ Result<ArraySource<kFormat>> read_arrays(const StatedStage& stage) {
   return arrays;
 }
 
-// What of an array's rows is stated.
+// The stated properties of an array's rows.
 template <class Field>
 void write_stated(const Field& field, ordered_json& out) {
   if (field.dtype) out["dtype"] = tensor::dtype_name(*field.dtype);

@@ -25,8 +25,8 @@ struct StoredArray {
 Result<tensor::Tensor> load_array(const StoredArray& array);
 /// The spec of the array, from its header alone. Errors as load_array()'s.
 Result<tensor::TensorSpec> load_array_spec(const StoredArray& array);
-/// The names of the arrays in an npz or safetensors file, in their order in it (safetensors: by name), but of those
-/// whose type tfd lacks.
+/// The names of the arrays in an npz or safetensors file, in their order in it (safetensors: by name), except for
+/// arrays of a type that tfd lacks.
 Result<std::vector<std::string>> load_array_names(StoredFormat format, const std::string& path);
 
 // --- the formats that only data have -------------------------------------------------------------------------------
@@ -36,11 +36,11 @@ Result<std::vector<std::string>> load_array_names(StoredFormat format, const std
 Result<tensor::Tensor> read_idx(const tensor::ByteStream& stream);
 Result<tensor::TensorSpec> read_idx_spec(const tensor::ByteStream& stream);
 
-/// A zip file of .npy files, stored or deflated, as numpy.savez and savez_compressed write it. Of several of one name
-/// the last one counts, and one that is called as the key is counts before KEY.npy, as for NumPy.
+/// A zip file of .npy files, stored or deflated, as numpy.savez and savez_compressed write it. If several have one
+/// name, the last one counts, and one named KEY counts before KEY.npy, as for NumPy.
 Result<tensor::Tensor> load_npz(const std::string& path, const std::string& key);
 Result<tensor::TensorSpec> load_npz_spec(const std::string& path, const std::string& key);
-/// The names of its arrays, without ".npy", but of those whose dtype tfd lacks.
+/// The names of its arrays, without ".npy", except for those of a dtype that tfd lacks.
 Result<std::vector<std::string>> load_npz_names(const std::string& path);
 
 }  // namespace tfd::data

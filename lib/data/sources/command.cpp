@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records that a command prints. Nothing is read ahead of who asks for it, and nothing is kept: every pass runs it.
+// Records that a command prints. Nothing is read ahead of the reader, and nothing is kept: every pass runs the command.
 #include "tfd/function/command.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ RowDatasetPtr make_records(const TfrecordSource& source, FileRowsOptions options
   return make_tfrecord(source, std::move(options));
 }
 
-/// What one pass reads.
+/// The records of one pass.
 class CommandRecords {
  public:
   CommandRecords(CommandSource source, FileRowsOptions options, std::shared_ptr<const function::CommandPlace> place)

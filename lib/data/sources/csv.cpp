@@ -52,7 +52,7 @@ std::string place_of(const OpenFilePtr& file, std::int64_t line) { return fmt::f
 
 }  // namespace
 
-// What is known of one csv file.
+// Properties of one csv file.
 struct CsvLayout {
   CsvRow row;
   std::int64_t columns = 0;      // of every row
@@ -316,7 +316,7 @@ Result<CsvField> read_csv_field(const std::string& name, const ordered_json& val
   return field;
 }
 
-// The names of a headerless file's columns, or of those whose header is another one.
+// The column names of files without a header, or that replace those of the header.
 std::vector<std::string> read_names(Options& options) {
   const ordered_json* value = options.find("names");
   if (value == nullptr) return {};

@@ -104,7 +104,7 @@ Result<std::vector<std::string_view>> texts_of(std::string_view list) {
   return out;
 }
 
-// Where the field's values go, of which the record has so many.
+// Where the field's `count` values go.
 Result<std::byte*> room_for(std::size_t index, const FieldSpec& field, std::int64_t count, BlockBuilder& out) {
   const auto wrong_count = [&] {
     return fail(Code::kInvalidArgument, "{} value{} instead of {}", count, count == 1 ? "" : "s", format_field(field));
@@ -200,7 +200,7 @@ Result<void> write_bytes(const Found& found, std::size_t index, const FieldSpec&
   return {};
 }
 
-// What there is without the feature: the fallback, or nothing for a field that varies.
+// Writes the value of a missing feature: the fallback, or nothing for a field that varies.
 Result<void> write_fallback(const ExampleFeature& feature, std::size_t index, BlockBuilder& out) {
   if (feature.fallback) {
     const tensor::Tensor& value = *feature.fallback;

@@ -14,7 +14,7 @@
 namespace tfd::data {
 
 /// Writes the features of one Example as the fields of the next row. kInvalidArgument, without where: "feature 'x': 2
-/// values instead of f32[3]"; kDataLoss for what is no Example.
+/// values instead of f32[3]"; kDataLoss if it is no Example.
 Result<void> parse_example(std::string_view bytes, const std::vector<ExampleFeature>& features, BlockBuilder& out);
 
 /// The Example that parse_example() reads as this element: integers and bools as int64_list, f32, f16 and bf16 as

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the JSON of several sources has in common: fields with their dtypes and shapes, and lists of files. What is
-// wrong is noted in the Options that are read from. Thread rule: pure functions.
+// JSON that several sources have in common: fields with their dtypes and shapes, and lists of files. Errors
+// are noted in the Options that are read from. Thread rule: pure functions.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ nlohmann::ordered_json write_files(const FileList& files);
 template <class Read>
 using FieldRead = typename std::invoke_result_t<Read, std::string, nlohmann::ordered_json, std::string>::value_type;
 
-/// What read(name, value, path) makes of each of the fields that the stage states under `key`.
+/// Calls read(name, value, path) for each of the fields that the stage states under `key`, and returns the results.
 template <class Read>
 auto read_fields(const nlohmann::ordered_json& fields, const StatedStage& stage, const char* key, const Read& read)
     -> Result<std::vector<FieldRead<Read>>> {

@@ -13,7 +13,7 @@
 namespace tfd::data {
 namespace {
 
-// What the options allow to all files that are open at the same time, for one of them.
+// One file's share of the limits for all files that are open at the same time.
 FileRowsOptions share_of_one(const FileRowsOptions& options, std::size_t open, std::size_t files) {
   FileRowsOptions out = options;
   out.cache_bytes /= files;

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sources share. Each of them is a row of the table (../plan/stage_kinds.hpp) in a file of its own. Thread rule:
-// free functions; datasets are immutable and thread-safe.
+// Functions shared by sources. Each source is a row of the table (../plan/stage_kinds.hpp) in a file of its own. Thread
+// rule: free functions; datasets are immutable and thread-safe.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,7 +28,7 @@ Result<RowDatasetPtr> make_file_source(const StageSite& site, const Stage& state
                                        bool skip_errors, MakeFileRows make);
 /// The context's dataset of the same source, or a new one, which the context has from now on.
 RowDatasetPtr share_source(const StageSite& site, const Stage& stated, const std::function<RowDatasetPtr()>& make);
-/// Whether the file isn't here, and the context leaves it to those who will read it: it is told so.
+/// Whether the file is missing here, and the context leaves it to the workers that will read it: reports it there.
 bool is_left_to_others(const StageSite& site, const std::string& path, const std::string& file);
 
 struct ArrayColumn {

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What is the same of batches of all kinds.
+// State shared by batches of all kinds.
 struct Batching {
   std::int64_t size = 1;
   bool drop_remainder = false;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What batch and padded_batch share: all but how the rows of a batch become one element. Thread rule: free functions.
+// Code of batch and padded_batch: all but how the rows of a batch become one element. Thread rule: free functions.
 #include <nlohmann/json_fwd.hpp>
 
 #include "../plan/options.hpp"

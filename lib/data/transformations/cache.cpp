@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 using CachedRows = std::shared_ptr<const std::vector<Row>>;  // shared: by the dataset and the streams that read them
 
-// What of an order the elements of a first pass depend on.
+// The parts of an order on which the elements of a first pass depend.
 struct OrderKey {
   explicit OrderKey(const Order& order)
       : stream(order.stream),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The file of a cache: TFRecord framing, a record for the head (which pipeline it is of), one for each element, one for
-// the end (how many there are). Thread rule: a writer and a stream live on one thread at a time.
+// the end (their number). Thread rule: a writer and a stream live on one thread at a time.
 #include <memory>
 #include <string>
 

@@ -118,7 +118,7 @@ class ZipStream final : public RowStream {
     return std::optional<Row>();
   }
   std::vector<RowStreamPtr> inputs_;
-  std::vector<std::optional<Row>> rows_;  // of the next element, as far as there are
+  std::vector<std::optional<Row>> rows_;  // of the next element, as far as they have come
   bool at_end_ = false;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the transformations of several datasets share. Thread rule: free functions.
+// Code shared by transformations of several datasets. Thread rule: free functions.
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -26,7 +26,7 @@ inline void append_fields(const Row& row, Block& to) {
   for (const tensor::Tensor& column : row.block->columns) to.columns.push_back(column.slice_rows(row.index, 1));
 }
 
-/// What elements of all of these are: dimensions that differ vary. kInvalidArgument where fields differ, or their
+/// The spec of all their elements: dimensions that differ vary. kInvalidArgument where fields differ, or their
 /// dtypes or ranks.
 Result<ElementSpec> common_spec(const std::vector<RowDatasetPtr>& inputs);
 /// `spec`: the inputs' common_spec().

@@ -21,7 +21,7 @@ bool fits(const tensor::Tensor& value, const FieldSpec& field) {
   return true;
 }
 
-// What the streams of a map or filter share.
+// State shared by the streams of a map or filter.
 struct Calls {
   std::string what;  // "map 'decode'"
   MapFunction function;

@@ -23,7 +23,7 @@ class PlainPacking final : public Packing {
   }
 
  private:
-  // One field of all rows, as the one row [1, rows, …]. Neighbours in a block are copied at once.
+  // One field of all rows, as the one row [1, rows, …]. Adjacent rows of a block are copied at once.
   tensor::Tensor pack_field(const std::vector<Row>& rows, std::size_t field) const {
     tensor::Tensor packed =
         tensor::Tensor::uninitialized(spec_[field].dtype, packed_shape(rows.size(), spec_[field].shape));

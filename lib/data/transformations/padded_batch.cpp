@@ -26,7 +26,7 @@ std::optional<tensor::Shape> read_padded_shape(const ordered_json& value) {
   return shape;
 }
 
-// What padded_shapes and padding_values say of each field.
+// Reads padded_shapes and padding_values for each field.
 void read_padding(Options& options, PaddedBatch& batch) {
   const auto field_of = [&](const std::string& name) -> PaddedBatch::Field& {
     const auto found = std::ranges::find(batch.fields, name, &PaddedBatch::Field::name);
@@ -51,7 +51,7 @@ void read_padding(Options& options, PaddedBatch& batch) {
   }
 }
 
-// The batch without what is padded.
+// The batch without its padding.
 Batch plain_batch(const PaddedBatch& batch) { return {batch.size, batch.drop_remainder, batch.mask}; }
 
 Result<PaddedBatch> read_padded_batch(const StatedStage& stage) {

@@ -60,7 +60,7 @@ class RebatchStream final : public RowStream {
   }
 
  private:
-  // Whether there is a batch of so many rows. A short one is the last.
+  // Whether a batch of `rows` rows follows. A short one is the last.
   bool end_turn(std::int64_t rows) {
     const std::int64_t size = rebatch_.sizes[turn_];
     turn_ = (turn_ + 1) % rebatch_.sizes.size();

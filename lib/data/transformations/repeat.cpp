@@ -69,7 +69,7 @@ class RepeatStream final : public RowStream {
   std::int64_t passes_left() const {
     return count_ ? *count_ - static_cast<std::int64_t>(pass_) : std::numeric_limits<std::int64_t>::max();
   }
-  /// false: there is none any more.
+  /// false: no pass is left.
   Result<bool> begin_pass() {
     if (passes_left() <= 0) return false;
     Order order = outer_;

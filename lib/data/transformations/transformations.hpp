@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What transformations share, and what others take of them. Each of them is a row of the table
+// Code shared by transformations, and used by others. Each transformation is a row of the table
 // (../plan/stage_kinds.hpp) in a file of its own. Thread rule: free functions; datasets are immutable and thread-safe.
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of so many replicas, each of which takes an element: a pass ends with a whole one.
+// Steps of a number of replicas, each of which takes an element: a pass ends with a whole step.
 #include <limits>
 #include <nlohmann/json.hpp>
 

@@ -47,12 +47,12 @@ class WindowStream final : public RowStream {
  private:
   std::int64_t ahead() const { return static_cast<std::int64_t>(rows_.size()); }
   std::int64_t needed() const { return window_.drop_remainder ? span_ : 1; }
-  // Windows that begin within so many rows, which are the last ones.
+  // Windows that begin within `rows` rows, which are the last ones.
   std::int64_t windows_in(std::int64_t rows) const {
     return rows < needed() ? 0 : (rows - needed()) / window_.shift + 1;
   }
 
-  // Reads up to so many rows of the window; whether there is one.
+  // Reads up to `rows` rows of the window; returns false if no window is left.
   Result<bool> begin_window(std::int64_t rows) {
     if (gap_ > 0 && !at_end_) {
       at_end_ = TFD_TRY(input_->skip(gap_)) < gap_;
@@ -72,7 +72,7 @@ class WindowStream final : public RowStream {
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(there));
     gap_ += rows - there;
   }
-  // So many windows; fewer at the end.
+  // Skips `count` windows; fewer at the end.
   Result<std::int64_t> pass_over(std::int64_t count) {
     if (!TFD_TRY(begin_window(needed()))) return 0;
     const std::int64_t before = ahead();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// options: what is said of the dataset, whose elements stay as they are.
+// options: settings of the dataset, whose elements stay as they are.
 #include <nlohmann/json.hpp>
 
 #include "../plan/options.hpp"

@@ -135,7 +135,7 @@ Result<void> check_logical_devices(std::size_t devices, int logical_devices) {
   return fail(Code::kInvalidArgument, "{} devices for replicas of {} logical devices", devices, logical_devices);
 }
 
-// A GPU plug-in makes `positions` of what is visible to it, in ascending order; others have all that there are.
+// A GPU plug-in gets `positions` among the GPUs visible to it, in ascending order; others get all devices.
 Result<std::shared_ptr<const Client>> Client::make(const Api& api, const EngineOptions& options,
                                                    const std::vector<int>& positions) {
   const Hosts& hosts = options.hosts;

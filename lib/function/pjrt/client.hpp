@@ -30,7 +30,7 @@ Result<MadeClient> create_client(const Api& api, const std::vector<ClientAttempt
                                  KeyValues* key_values = nullptr);
 /// Lists all devices of a client by process and id; without other hosts' where the plug-in can't tell.
 Result<std::vector<DeviceInfo>> list_client_devices(const Api& api, PJRT_Client* client);
-/// Index of the process among those whose devices the client knows; 0 where the plug-in doesn't say.
+/// Index of this process among the processes whose devices the client knows; 0 where the plug-in doesn't say.
 Result<int> find_process_index(const Api& api, PJRT_Client* client);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_Device* device);
 Result<DeviceInfo> describe_device(const Api& api, PJRT_DeviceDescription* description);

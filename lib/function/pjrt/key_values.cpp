@@ -7,7 +7,7 @@
 namespace tfd::function {
 namespace {
 
-constexpr std::chrono::minutes kLongest{10};  // limit for a plug-in that would wait for ever
+constexpr std::chrono::minutes kLongest{10};  // limit for a plug-in that would wait forever
 
 PJRT_Error_Code code_of(Code code) {
   switch (code) {

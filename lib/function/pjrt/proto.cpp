@@ -72,7 +72,7 @@ bool is_row_major(const HloShape& shape) {
   return true;
 }
 
-/// What both kinds of options have: how to partition, and for which instructions.
+/// Fields that both kinds of options have: how to partition, and for which instructions.
 void append_common(std::string& build, std::string& options, const std::string& max_isa) {
   append_number(build, 6, 1);   // use_spmd_partitioning
   append_number(build, 19, 1);  // use_shardy_partitioner

@@ -39,7 +39,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The generation that a name, in lower case and without "tpu ", stands for: libtpu's name, or what others call it.
+/// The generation for a name in lower case and without "tpu ": libtpu's name, or one of the other names.
 const Generation* find_generation(std::string_view name) {
   if (name == "v5lite") name = "v5e";
   if (name == "v7x") name = "tpu7x";

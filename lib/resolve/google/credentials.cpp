@@ -60,7 +60,7 @@ class Source final : public TokenSource {
       return fail(Code::kFailedPrecondition, "no Google credentials: {}; {}", join_words(looked_at_),
                   token.error().message);
     if (!token) return fail(std::move(token).error().within("Google credentials (" + origin_ + ")"));
-    searched_ = false;  // the metadata server is there
+    searched_ = false;  // the metadata server answers
     token_ = *std::move(token);
     return token_->text;
   }

@@ -75,7 +75,7 @@ Secret form(std::initializer_list<std::pair<std::string_view, std::string_view>>
 
 /// The text with what it repeats of the form that was sent (a refresh token, an assertion) left out.
 std::string without_sent(std::string_view text, const Secret& sent) {
-  constexpr std::size_t kShortest = 16;  // what is shorter is a field's name more likely than a secret
+  constexpr std::size_t kShortest = 16;  // shorter words are more likely a field's name than a secret
   constexpr std::string_view kBetweenWords = " \t\r\n\"'`,;()[]{}<>=";
   std::string out;
   while (!text.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a credentials file says, and the exchange of what it holds for an access token. Thread rule: one thread.
+// The contents of a credentials file, and their exchange for an access token. Thread rule: one thread.
 #include <chrono>
 #include <memory>
 #include <string>

@@ -8,7 +8,7 @@
 namespace tfd::resolve::google {
 namespace {
 
-constexpr std::chrono::seconds kFirstAnswer{3};  // it is on the same machine: whoever takes longer isn't there
+constexpr std::chrono::seconds kFirstAnswer{3};  // same machine: a slower answer means that it is missing
 constexpr std::string_view kFlavor = "Metadata-Flavor";
 
 bool is_host_text(std::string_view host) {

@@ -13,7 +13,7 @@
 namespace tfd::resolve::google {
 namespace {
 
-/// What is used of libcrypto, with the types of its headers.
+/// The functions used of libcrypto, with the types of its headers.
 struct Crypto {
   decltype(&::BIO_new_mem_buf) bio_new_mem_buf = nullptr;
   decltype(&::BIO_free) bio_free = nullptr;

@@ -53,7 +53,7 @@ class CloudTpu final : public TpuResolver {
         name_(std::move(name)),
         shown_name_(name_.text) {}
 
-  /// What TensorFlow's constructor asks for, in its order.
+  /// Fetches the data that TensorFlow's constructor asks for, in its order.
   Result<void> prepare(Deadline deadline) {
     if (name_.kind == Kind::kSlice) TFD_TRY(find_slice(deadline));
     if (name_.kind == Kind::kNode) TFD_TRY(find_path(deadline));
@@ -277,7 +277,7 @@ class CloudTpu final : public TpuResolver {
     describe(config, slice_.accelerator_type, slice_.topology, slice_.hosts_per_slice, slice_.num_slices);
   }
 
-  /// What a script may want besides: "tpu": {"accelerator_type": …, "topology": …, "num_slices": 2, …}.
+  /// Adds details for scripts: "tpu": {"accelerator_type": …, "topology": …, "num_slices": 2, …}.
   void describe(ClusterConfig& config, const std::string& type, const std::string& topology, int hosts,
                 int slices) const {
     const auto devices = count_devices(type);
@@ -377,7 +377,7 @@ class CloudTpu final : public TpuResolver {
     TFD_TRY(find_api(deadline), what);
     auto root = api_.get(fmt::format("{}{}/{}", root_, version(), node_path()), what, deadline);
     if (!root && root.error().code == Code::kUnimplemented)
-      return fail(Code::kFailedPrecondition, "{}", root.error().message);  // libcurl isn't there
+      return fail(Code::kFailedPrecondition, "{}", root.error().message);  // libcurl is missing
     if (!root) return fail(std::move(root).error());
     return google::parse_node(*root, node_path(), options_.port);
   }
@@ -443,7 +443,7 @@ class CloudTpu final : public TpuResolver {
     }
   }
 
-  /// What the accelerator type stands for, spread over the hosts.
+  /// Devices of the accelerator type, spread over the hosts.
   Result<TpuSystemMetadata> count_by_type(Deadline deadline) {
     std::string type = slice_.accelerator_type, topology = slice_.topology;
     int hosts = slice_.hosts_per_slice, slices = slice_.num_slices;

@@ -10,7 +10,7 @@
 namespace tfd::resolve {
 namespace {
 
-/// "/job:worker/replica:0/task:1/device:TPU:3"; what isn't there is "" and -1.
+/// "/job:worker/replica:0/task:1/device:TPU:3"; missing parts are "" and -1.
 struct DeviceName {
   std::string job, type;
   std::int64_t replica = -1, task = -1, index = -1;
@@ -41,7 +41,7 @@ DeviceName parse_device(std::string_view name) {
   return out;
 }
 
-/// What a name leaves out is the host's: of the first CPU, where that says its job; else of the only task there is. A
+/// Missing parts of a name are the host's: those of the first CPU, if that has a job; else of the only task. A
 /// TPU that is attached to this machine may be just "/device:TPU:0". Source: device_util.canonicalize.
 std::vector<std::string> canonical_names(const std::vector<std::string>& devices) {
   DeviceName host{"localhost", "CPU", 0, 0, 0};
@@ -111,8 +111,7 @@ Result<std::optional<std::string>> tpu_master_job(const std::string& master,
   if (!cluster || cluster->empty()) return "tpu_worker";
   const auto jobs = cluster->jobs();
   if (std::find(jobs.begin(), jobs.end(), "tpu_worker") != jobs.end())
-    return fail(Code::kInvalidArgument,
-                "tpu_worker can't be the name of a job: it stands for TPUs outside of a cluster");
+    return fail(Code::kInvalidArgument, "tpu_worker can't be the name of a job: it means TPUs outside of a cluster");
   if (jobs.size() == 1) return jobs.front();
   if (jobs.size() == 2 && std::find(jobs.begin(), jobs.end(), "coordinator") != jobs.end())
     return jobs[jobs[0] == "coordinator" ? 1 : 0];

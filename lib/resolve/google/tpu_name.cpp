@@ -24,7 +24,7 @@ Result<TpuName> parse_resource_name(const std::string& text) {
   return TpuName{TpuName::Kind::kNode, parts[5], parts[1], parts[3]};
 }
 
-/// A name, or what was meant instead.
+/// A name, or an error that suggests the right option.
 Result<TpuName> parse_node_name(const std::string& text) {
   if (text.find('/') != std::string::npos) return parse_resource_name(text);
   const bool is_address =

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name of the TPU that is meant: what was given, else the environment's. Source: Client.__init__ and
+// The name of the TPU: the given one, else the environment's. Source: Client.__init__ and
 // TPUClusterResolver.__init__ of TensorFlow 2.21. Thread rule: pure functions.
 #include <optional>
 #include <string>

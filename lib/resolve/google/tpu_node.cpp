@@ -41,7 +41,7 @@ Result<std::vector<std::string>> parse_endpoints(const JsonValue& root, const st
     }
     return out;
   }
-  const std::string host = text_member(root, "ipAddress");  // what there was before networkEndpoints
+  const std::string host = text_member(root, "ipAddress");  // older nodes have no networkEndpoints
   if (!host.empty()) out.push_back(join_address(host, port_of(root, default_port)));
   return out;
 }
@@ -50,7 +50,7 @@ std::optional<TimePoint> parse_seconds(const std::string& text, const char** res
   std::tm parts{};
   *rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (*rest == nullptr) return std::nullopt;
-  // The clock counts nanoseconds, and differences must fit too: what is far away stays far away.
+  // The clock counts nanoseconds, and differences must fit too: distant times are clamped.
   constexpr std::time_t kFar = 6'000'000'000;
   return std::chrono::system_clock::from_time_t(std::clamp(::timegm(&parts), -kFar, kFar));
 }

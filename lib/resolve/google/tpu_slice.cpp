@@ -72,7 +72,7 @@ std::vector<std::string> hosts_of_all_slices(const TpuSlice& slice) {
 
 using Lookup = std::function<std::string(std::string_view)>;
 
-/// Whether it is one of several slices, and what follows for the index and the hosts.
+/// Whether it is one of several slices, and the resulting index and hosts.
 Result<TpuSlice> with_slices(TpuSlice slice, std::optional<int> worker_id, const Lookup& lookup) {
   const int hosts = static_cast<int>(slice.hosts.size());
   if (worker_id && *worker_id >= hosts)

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the name of an accelerator type says: "v3-32" has 32 cores, "v5litepod-16" has 16 chips. Source: Google's pages
+// The parts of an accelerator type's name: "v3-32" has 32 cores, "v5litepod-16" has 16 chips. Source: Google's pages
 // on the TPU versions (v2 to v7x). Thread rule: pure functions.
 #include <optional>
 #include <string_view>

@@ -23,7 +23,7 @@ using http::Target;
 using http::Transfer;
 
 /// A server that closes while OpenSSL writes must not end the process. Blocked for this thread alone, and only while
-/// libcurl works: what was ignored or handled stays so.
+/// libcurl works: a signal that was ignored or handled stays so.
 class NoSigpipe {
  public:
   NoSigpipe() {
@@ -57,7 +57,7 @@ bool has_secret(const Request& request, const Target& target, const std::string&
          (request.tls && !request.tls->client_key_pem.empty()) || proxy.find('@') != std::string::npos;
 }
 
-/// What must not go to another host, port or scheme than the caller named.
+/// Removes credentials, which must not go to another host, port or scheme than the caller named.
 void drop_credentials(Request& request) {
   request.bearer.reset();
   request.basic.reset();
@@ -161,7 +161,7 @@ Result<void> CurlFetcher::redirect(Request& request, Target& target, const Respo
   const Result<Target> parsed = http::parse_target(*curl_, location, &target);
   if (!parsed) return fail(Code::kUnavailable, "redirects to an invalid URL: {}", parsed.error().message);
   Target next = *parsed;
-  next.user.clear();  // whoever redirects has no say in who we are
+  next.user.clear();  // a redirecting server must not choose our credentials
   next.password = Secret();
   const std::string where = http::url_for_messages(next.url);
   if (target.scheme == "https" && next.scheme == "http")
@@ -202,7 +202,7 @@ Result<Response> CurlFetcher::ask(const Request& request, const Target& target, 
   return std::move(transfer.response);
 }
 
-/// Lets libcurl do what it can now and hands on what came; then waits. False when the request is done.
+/// Lets libcurl do what it can now and hands on received bytes; then waits. False when the request is done.
 Result<bool> CurlFetcher::step(Transfer& transfer, Duration idle, const ChunkSink* sink, Deadline deadline) {
   {
     const NoSigpipe quiet;

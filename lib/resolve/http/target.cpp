@@ -48,7 +48,7 @@ std::string Target::authority() const {
 Result<Target> parse_target(const Curl& curl, const std::string& url, const Target* base) {
   Url parsed(curl);
   if (base != nullptr && !parsed.set(CURLUPART_URL, base->url.c_str()))
-    return fail(Code::kInternal, "{}: not a URL any more", url_for_messages(base->url));
+    return fail(Code::kInternal, "{}: no longer a URL", url_for_messages(base->url));
   // A text without a scheme isn't taken for a URL, since libcurl would guess one (ftp.…).
   if (!parsed.set(CURLUPART_URL, url.c_str(), CURLU_NON_SUPPORT_SCHEME))
     return fail(Code::kInvalidArgument, "'{}' is not a URL", url_for_messages(url));

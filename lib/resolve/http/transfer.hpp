@@ -13,7 +13,7 @@
 
 namespace tfd::resolve::http {
 
-/// A URL as libcurl itself reads it, so that what is checked is what is asked.
+/// A URL as libcurl itself reads it, so that the checked URL is the requested one.
 struct Target {
   std::string url;  // without user, password and fragment
   std::string scheme;
@@ -32,7 +32,7 @@ struct Target {
 /// kInvalidArgument. `base`: what a relative one is relative to.
 Result<Target> parse_target(const Curl& curl, const std::string& url, const Target* base = nullptr);
 
-/// kInvalidArgument without naming user or password; empty for none. What CURLOPT_PROXY takes.
+/// Checks a value of CURLOPT_PROXY. kInvalidArgument without naming user or password; empty for none.
 Result<void> check_proxy(const Curl& curl, const std::string& proxy);
 
 /// Certificates and keys never lie on a disk: a libcurl that can't take them from memory (older than 7.71 or 7.77)
@@ -59,14 +59,14 @@ class Transfer {
   /// kInvalidArgument for what can't be sent, kUnimplemented for what this libcurl can't.
   Result<void> prepare(const std::string& authorities);
   CURL* easy() const { return easy_; }
-  /// What went wrong, given how it ended; nullopt when nothing did.
+  /// The error, given how it ended; nullopt if it succeeded.
   std::optional<Error> error_of(CURLcode code) const;
   /// How far it came, for a message about a deadline.
   std::string progress() const;
 
   std::optional<CURLcode> ended = {};  // set by whoever reads libcurl's messages
   Response response = {};
-  std::string chunk = {};  // of a stream: what came and was not yet handed on
+  std::string chunk = {};  // of a stream: received bytes not yet handed on
   Clock::time_point last_activity = Clock::now();
 
  private:

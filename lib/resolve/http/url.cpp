@@ -91,7 +91,7 @@ std::string url_for_messages(std::string_view url) {
     out = url.substr(0, scheme + 3);
     url.remove_prefix(scheme + 3);
   }
-  // What is before an @ may be a password, whatever it holds: a slash, a backslash, another @.
+  // Everything before an @ may be a password, even with a slash, a backslash or another @.
   if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) url.remove_prefix(at + 1);
   out += url;
   if (out.size() > kLongest) out.replace(kLongest, std::string::npos, "…");

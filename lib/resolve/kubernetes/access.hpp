@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the API server is and as whom it is asked, from whichever configuration is there. Looked at in this order:
+// The address of the API server and the credentials for it, from the first configuration that exists, in this order:
 //   1. the kubeconfig given (--kubeconfig)
-//   2. KUBECONFIG: several files, merged; one that isn't there is passed over, but one must be there
+//   2. KUBECONFIG: several files, merged; missing ones are skipped, but one must exist
 //   3. in a pod: KUBERNETES_SERVICE_HOST and the service account's token
 //   4. HOME/.kube/config
 // Thread rule: plain values.
@@ -26,7 +26,7 @@ struct Access {
 };
 
 /// kFailedPrecondition: none anywhere (names the places), or credentials would go over plain http; kNotFound: a file,
-/// context, cluster or user that was named isn't there; kInvalidArgument: what is wrong with which file. Reads the
+/// named file, context, cluster or user is missing; kInvalidArgument: which file is wrong, and why. Reads the
 /// files of the cluster's authority, no credentials.
 Result<Access> load_access(const KubernetesOptions& options, const ResolverEnvironment& environment);
 

@@ -11,7 +11,7 @@
 namespace tfd::resolve::kubernetes {
 namespace {
 
-/// What gave a pod its index, and which one. Pods of one group have an order of their own.
+/// The source of a pod's index, and the index. Pods of one group have an order of their own.
 struct Place {
   std::string group;       // "Job a", "JobSet s"; empty: none, by name
   std::string namespace_;  // two of a name in several namespaces stay apart
@@ -58,13 +58,13 @@ bool has_address(const Pod& pod, PodAddress address) {
   return false;
 }
 
-/// What the pods of one owner say about those that aren't there.
+/// Checks the pods of one owner for missing ones.
 class OwnerCheck {
  public:
   OwnerCheck(const Sizes& sizes, bool asked, std::vector<std::string>& awaited)
       : sizes_(sizes), asked_(asked), awaited_(awaited) {}
 
-  /// `pods`: the chosen ones of one Job or StatefulSet; `gone`: those of it that aren't live any more.
+  /// `pods`: the chosen ones of one Job or StatefulSet; `gone`: those of it that are no longer live.
   Result<void> check(const std::string& key, const std::vector<const Pod*>& pods, const std::vector<const Pod*>& gone) {
     const Pod& any = *pods.front();
     const std::string name = fmt::format("{} {}", printable(any.owner.kind), printable(any.owner.name));

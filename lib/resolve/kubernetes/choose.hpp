@@ -13,7 +13,7 @@
 
 namespace tfd::resolve::kubernetes {
 
-/// What a Job or StatefulSet says about its pods.
+/// The size that a Job or StatefulSet states.
 struct Size {
   std::optional<int> pods;  // how many there are to be at one time
   int first = 0;            // the least index
@@ -27,7 +27,7 @@ bool has_size(const Owner& owner);
 
 struct Choice {
   std::vector<Pod> tasks;            // in order; index in the job = position
-  std::vector<std::string> awaited;  // "pod a-2 is Pending (ContainerCreating)"; empty: all are there
+  std::vector<std::string> awaited;  // "pod a-2 is Pending (ContainerCreating)"; empty: all pods exist
 };
 
 /// The live pods of a job's selectors (`selected`, one list a selector), selector by selector: those with an index (of

@@ -41,7 +41,7 @@ class Client {
   Credentials credentials_;
 };
 
-/// The message of a Status object, or the first words of what came instead of one.
+/// The message of a Status object, or the first words of another body.
 std::string status_message(std::string_view body);
 
 }  // namespace tfd::resolve::kubernetes

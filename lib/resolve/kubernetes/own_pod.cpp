@@ -8,7 +8,7 @@
 namespace tfd::resolve::kubernetes {
 namespace {
 
-/// What this process knows of itself.
+/// Properties of this process's own pod.
 struct Self {
   std::string pod_name;  // stated by the pod's author; may be empty
   std::string hostname;  // up to the first dot

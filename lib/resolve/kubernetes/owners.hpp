@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the Jobs and StatefulSets of pods say about how many there are to be. Thread rule: one thread.
+// The numbers of pods that Jobs and StatefulSets are to have. Thread rule: one thread.
 #include <vector>
 
 #include "choose.hpp"

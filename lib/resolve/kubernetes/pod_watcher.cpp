@@ -55,7 +55,7 @@ bool is_transient(const Error& error) {
          error.code == Code::kDataLoss;
 }
 
-/// A pod's, or that of what isn't a real one.
+/// The key of a pod, also of an incomplete one without a UID.
 std::string key_of(const Pod& pod) { return pod.uid.empty() ? pod.namespace_ + '/' + pod.name : pod.uid; }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }

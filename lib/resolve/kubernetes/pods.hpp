@@ -13,7 +13,7 @@
 
 namespace tfd::resolve::kubernetes {
 
-/// What made a pod: its controller's owner reference.
+/// The maker of a pod: its controller's owner reference.
 struct Owner {
   std::string kind, name, uid;
   friend bool operator==(const Owner&, const Owner&) = default;

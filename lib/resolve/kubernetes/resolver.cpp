@@ -62,7 +62,7 @@ class KubernetesResolver : public Resolver {
   }
 
  private:
-  /// What the pods are at one moment.
+  /// The pods at one moment.
   struct View {
     std::vector<std::pair<std::string, std::vector<Pod>>> tasks;
     std::vector<std::string> awaited;

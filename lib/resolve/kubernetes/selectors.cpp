@@ -18,7 +18,7 @@ bool is_plain(const std::string& text) {
   });
 }
 
-/// The one key in whose value all of them differ; nullopt where there is none, or more.
+/// The one key in which all of them have different values; nullopt if there is none, or more.
 std::optional<std::string> differing_key(const std::vector<Labels>& parts) {
   std::set<std::string> keys;
   for (const Labels& part : parts) {

@@ -13,12 +13,12 @@ namespace tfd::resolve::kubernetes {
 
 using Labels = std::map<std::string, std::string>;
 
-/// "a=b,c==d"; nullopt for what has any other form (the API understands it, we need not).
+/// "a=b,c==d"; nullopt for any other form (the API understands it, we need not).
 std::optional<Labels> parse_equalities(const std::string& selector);
 
 /// Selectors of one request.
 struct Joint {
-  std::string selector;  // what is sent
+  std::string selector;  // sent to the API
   /// One for each selector that is joined; empty: just one, whatever its form.
   std::vector<Labels> parts = {};
   /// Whether the labels satisfy every requirement of that part.

@@ -32,7 +32,7 @@ bool is_ip(const std::string& host) {
 
 std::string_view short_name(std::string_view host) { return host.substr(0, host.find('.')); }
 
-/// Whether a listed host may be this one. Of a bare address that can't be told from the names.
+/// Whether a listed host may be this one. A bare address can't be compared with names.
 bool may_be_here(const ResolverEnvironment& around, const std::string& host) {
   if (is_ip(host) || host == "localhost") return true;
   for (const std::string& own : {around.hostname, around.env.get("SLURMD_NODENAME"), around.env.get("PMIX_HOSTNAME")})
@@ -55,7 +55,7 @@ Result<std::vector<Place>> fill_slots(const MpiHosts& hosts, int size) {
               kHostsHint);
 }
 
-/// What the launcher told this rank about itself must be what the slots say, else the whole spec is wrong.
+/// The launcher's variables of this rank must agree with the slots, else the whole spec is wrong.
 Result<void> check_own_place(const ResolverEnvironment& around, const MpiHosts& hosts, const MpiRank& rank,
                              const std::vector<Place>& places) {
   const Place& own = places[static_cast<std::size_t>(rank.rank)];

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the variables of MPI's launchers and of the batch systems around them say. Inside the room only.
+// Variables of MPI's launchers and of the batch systems around them. Inside the room only.
 // Thread rule: plain values.
 #include <cstdint>
 #include <optional>

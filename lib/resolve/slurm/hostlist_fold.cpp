@@ -26,7 +26,7 @@ Name take_apart(std::string_view host) {
   return name;
 }
 
-/// What expand_hostlist() prints for `number` in a range that began with `first`.
+/// Whether expand_hostlist() prints `number` like this in a range that began with `first`.
 bool is_written_like(const Name& name, std::string_view first) {
   return name.digits.size() == first.size() || (name.digits.size() > first.size() && name.digits.front() != '0');
 }

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Slurm's variables say, read and checked: who runs where. Inside the room only. Thread rule: plain values.
+// Slurm's variables, read and checked: which tasks run where. Inside the room only. Thread rule: plain values.
 #include <cstdint>
 #include <optional>
 #include <string>

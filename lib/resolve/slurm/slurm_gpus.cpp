@@ -23,7 +23,7 @@ std::vector<std::string> list_devices(std::string_view text) {
   return devices;
 }
 
-/// What a task's GPUs are chosen by: NVIDIA's, AMD's or Intel's variable. Slurm sets all of them where gres.conf
+/// The variable that chooses a task's GPUs: NVIDIA's, AMD's or Intel's. Slurm sets all of them where gres.conf
 /// doesn't say which kind it is; the first one is enough then.
 struct Visible {
   std::string variable;
@@ -76,7 +76,7 @@ std::optional<int> find_count(const Environment& env, const std::string_view (&n
   return std::nullopt;
 }
 
-/// The GPUs of this host, which stands for all.
+/// The number of GPUs of this host, which is taken as every host's.
 Result<int> gpus_of_node(const Environment& env, const GpuLister& lister, const std::optional<Visible>& visible) {
   if (visible) return static_cast<int>(visible->devices.size());
   if (const auto count = find_count(env, {"SLURM_GPUS_ON_NODE"})) return *count;

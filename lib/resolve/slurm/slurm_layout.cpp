@@ -129,7 +129,7 @@ Result<std::vector<int>> nodes_of_ranks(const Environment& env, const SlurmOptio
   return deal(job.nodes, job.total, kWhole);
 }
 
-/// Slurm lists hosts in order, so usually one look at neighbours tells that none appears twice.
+/// Slurm lists hosts in order, so comparing adjacent names usually shows that none appears twice.
 bool is_sorted_by_name(const std::vector<SlurmNode>& nodes) {
   return std::adjacent_find(nodes.begin(), nodes.end(), [](const SlurmNode& a, const SlurmNode& b) {
            return a.host.size() > b.host.size() || (a.host.size() == b.host.size() && a.host >= b.host);
@@ -169,7 +169,7 @@ Result<void> check_ranks_of_host(const SlurmJob& job, const std::vector<SlurmPla
               job.components > 1 ? ": give all components the same srun -m" : "");
 }
 
-/// What Slurm told this task about itself must be what was derived, else the whole spec is wrong.
+/// Slurm's variables of this task must agree with the derived place, else the whole spec is wrong.
 Result<void> check_own_place(const Environment& env, const SlurmJob& job, const std::vector<SlurmPlace>& places) {
   if (!job.rank) return {};
   const SlurmPlace own = places[static_cast<std::size_t>(*job.rank)];

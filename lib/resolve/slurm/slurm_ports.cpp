@@ -11,7 +11,7 @@ namespace tfd::resolve::detail {
 namespace {
 
 // Below the ephemeral range, so that no client holds one by chance. Jobs share nodes: each (job, step) starts in a slot
-// of its own. Neighbouring job ids are 8 slots apart, so 256 tasks a node of one don't reach the next; 8 and the number
+// of its own. Consecutive job ids are 8 slots apart, so 256 tasks a node of one don't reach the next; 8 and the number
 // of slots have no common divisor, so 711 consecutive jobs of up to 32 tasks a node never meet; steps move by 3.
 constexpr int kFirstPort = 10000;
 constexpr int kSlotPorts = 32;

@@ -11,7 +11,7 @@
 
 namespace tfd::strategy {
 
-/// What is evaluated: the variables that the function reads, and the checkpoint that they are from.
+/// The evaluated weights: the variables that the function reads, and the checkpoint that they are from.
 struct EvaluatedWeights {
   step::VariableValues variables;
   std::optional<std::int64_t> step = {};  // absent: initial values

@@ -25,7 +25,7 @@ std::int64_t rows_of(const data::Element& element) {
   return element.empty() || element.front().shape().empty() ? 0 : element.front().shape()[0];
 }
 
-/// "(x f32[?,?], y s64[?])": what is the same for all workers, whose batches may differ in size.
+/// "(x f32[?,?], y s64[?])": the part that is the same for all workers, whose batches may differ in size.
 std::string describe(const data::ElementSpec& spec) {
   std::vector<std::string> fields;
   for (const data::FieldSpec& field : spec) {
@@ -53,13 +53,13 @@ DistributedIterator::DistributedIterator(std::vector<std::unique_ptr<data::Itera
                                          const DistributedSteps& steps)
     : iterators_(std::move(iterators)), spec_(std::move(spec)), steps_(steps) {}
 
-/// What this process has for a step: an element of each of its replicas, or one without fields.
+/// This process's part of a step: an element of each of its replicas, or one without fields.
 struct DistributedIterator::Taken {
   std::vector<data::Element> elements;
   std::int64_t rows = 0;  // of all of them; of the element whose rows replicas share, -1 at its data's end
 };
 
-/// What all processes have for it.
+/// All processes' parts of it.
 struct DistributedIterator::Step {
   std::vector<StepOffer> offers;  // by worker
   int lacking = 0;                // replicas without an element
@@ -175,7 +175,7 @@ Result<void> DistributedIterator::check_shared(const Step& step) const {
   return {};
 }
 
-/// Gives replicas without data an element of the same spec without rows, like the first one that there is.
+/// Gives replicas without data an element of the same spec without rows, like the first existing one.
 Result<void> DistributedIterator::fill_up(std::vector<data::Element>& elements, const Step& step) const {
   if (step.lacking == 0) return {};
   const auto like = std::ranges::find_if(step.offers, [](const StepOffer& offer) { return !offer.shapes.empty(); });

@@ -151,7 +151,7 @@ Result<std::optional<std::int64_t>> LoadedProgram::restore_newest(const std::str
   if (keeper == group.worker()) {
     std::vector<std::string> skipped;  // older ones that are broken are the index's affair
     newest = TFD_TRY(variable::load_latest_checkpoint(directory, &skipped));
-    if (!newest) return fail(Code::kNotFound, "{} has no checkpoint any more", directory);
+    if (!newest) return fail(Code::kNotFound, "{} no longer has a checkpoint", directory);
     TFD_TRY(train::check_state(program_, *newest));
   }
   std::string text = newest ? std::to_string(newest->step) : "";

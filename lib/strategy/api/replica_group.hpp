@@ -21,7 +21,7 @@
 
 namespace tfd::strategy {
 
-/// What a process has for the next step of a dataset.
+/// A process's data for the next step of a dataset.
 struct StepOffer {
   std::vector<bool> has = {};              // by own replica: it has an element
   std::int64_t rows = 0;                   // of its elements together; of the element whose rows replicas share

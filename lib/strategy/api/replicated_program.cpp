@@ -23,7 +23,7 @@ Places places_below(std::size_t count) {
   return out;
 }
 
-/// Replicas with rows. Of one worker it is the first ones, and one at least; of several any, or none.
+/// Replicas with rows. If one worker has all rows, these are the first ones, at least one; of several any, or none.
 Places replicas_with_data(const DistributedElement& element, bool of_workers) {
   const auto has_rows = [&](std::size_t replica) {
     return std::ranges::any_of(element.fields, [&](const DistributedValue& field) {
@@ -141,7 +141,7 @@ Result<std::unique_ptr<ReplicatedProgram>> ReplicatedProgram::make(const program
   return out;
 }
 
-/// What a run needs of the other processes' replicas: their updates, or, of rows, the results.
+/// Fetches the outputs of the other processes' replicas that a run needs: their updates, or the results by rows.
 Result<step::ReplicaOutputs> ReplicatedProgram::gather_outputs(step::ReplicaOutputs own) {
   if (gathering_.empty()) return own;
   own_results_.clear();

@@ -104,7 +104,7 @@ struct LayoutOptions {
 Result<DeviceLayout> lay_out(const program::Program& program, const std::vector<variable::VariableState>& states,
                              const LayoutOptions& options);
 
-/// True if the function reads so many small variables that kernels with slices of a pack would take too long to compile
+/// True if the function reads more small variables than kernels with slices of a pack can have without long compilation
 /// (figures in device_layout.cpp).
 bool has_many_slices(const program::Program& program);
 

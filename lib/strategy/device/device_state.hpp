@@ -40,8 +40,8 @@ struct ReplicaState {
 Result<std::vector<ReplicaState>> put_state(const program::Program& program, function::Engine& engine,
                                             const DeviceLayout& layout, const step::ReplicaCopies& copies,
                                             std::vector<variable::VariableState> states, int devices);
-/// Finds a pack's copies by replica of the training, where they are elsewhere than on the devices; null: they are
-/// there.
+/// Finds a pack's copies by replica of the training, where they are elsewhere than on the devices; null: they are on
+/// the devices.
 using FindCopies = std::function<const std::vector<tensor::Tensor>*(std::size_t pack)>;
 /// Reads the state back, in the device's own memory if the host can read it. A variable without an aggregation gets the
 /// first copy's value.

@@ -43,8 +43,8 @@ struct DeviceStepOptions {
   /// Where a step may be one program for the devices of all processes, of which each replica has one of its own: their
   /// ids, by replica of the training and logical device. Empty: other processes' devices can't be reached.
   std::vector<std::vector<int>> system = {};
-  /// Workers as of TensorFlow's MultiWorkerMirroredStrategy: so many with equally many replicas, each of which keeps
-  /// what it, or the first one of its worker, assigns where nothing is aggregated. 0: not so.
+  /// Number of workers, with equally many replicas each, as in TensorFlow's MultiWorkerMirroredStrategy, where a worker
+  /// keeps its own assigned values, or its first replica's, where nothing is aggregated. 0: not so.
   int tensorflow_workers = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What of a step is summed over the replicas: in which pieces, in which order, and from when on.
+// Sums of a step over the replicas: the pieces, their order, and when they begin.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -74,7 +74,7 @@ std::unique_ptr<EarlySums> DeviceSteps::make_early_sums(std::int64_t number) con
   return std::make_unique<EarlySums>(*exchange_, number, std::move(sums));
 }
 
-// What a replica assigns to its own copies is the sum of its value alone, so all get it in the same exchange.
+// A replica's assignment to its own copies is the sum of its value alone, so all get it in the same exchange.
 Result<DeviceSteps::Reduced> DeviceSteps::reduce(std::int64_t number, std::vector<std::vector<Tensor>> changes,
                                                  const step::ReplicaWeights& weights) const {
   struct How {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Trains a program on the devices of this process, step by step: its data, its steps, its state in checkpoint form.
-// What the next step is, and when it is made, is a StepDriver's business. Private to the room. Thread rule: one thread.
+// A StepDriver decides on the next step and its time. Private to the room. Thread rule: one thread.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -42,7 +42,7 @@ class DeviceTrainer {
   /// Uses this engine instead of making one.
   void use(std::shared_ptr<function::Engine> engine) { engine_ = std::move(engine); }
   bool has_engine() const { return engine_ != nullptr; }
-  /// Has XLA so many threads, and one for each device, in the engine that isn't made yet.
+  /// Has XLA use `count` threads, and one for each device, in the engine that isn't made yet.
   void use_threads(int count);
   /// Compiles for this instruction set of CPUs at most, in the engine that isn't made yet.
   void use_isa(const std::string& isa);
@@ -108,8 +108,8 @@ class DeviceTrainer {
   Result<variable::Checkpoint> export_state();
   /// Sets the variables; the step is unchanged.
   Result<void> import_state(const task::NamedState& state);
-  /// Copies of variables that are synchronized on read, which a state in checkpoint form has one value of; for who
-  /// takes over replicas of this training.
+  /// Copies of variables that are synchronized on read, for which a state in checkpoint form has one value; for a
+  /// process that takes over replicas of this training.
   task::NamedState export_copies() const { return steps_->copies(); }
   Result<void> import_copies(const task::NamedState& state) { return steps_->load_copies(state); }
   Result<void> use_averages();

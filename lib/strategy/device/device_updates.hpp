@@ -28,7 +28,7 @@ class DeviceUpdates {
     const variable::Update* update = nullptr;
     variable::VariableState state;  // before the update, then after it
   };
-  /// Applies updates of different variables, whose values and slots are on the devices afterwards. On failure they are
+  /// Applies updates of different variables, whose values and slots are then on the devices. On failure they are
   /// unchanged.
   Result<void> apply(std::vector<Change>& changes);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A step's sums, begun one by one while later values are still being computed, so that the network is busy meanwhile.
-// All members begin them in one order, whenever each has the values: what comes sooner waits here. Private to the room.
-// Thread rule: replicas' programs call it from threads of their own; the rest is one thread's.
+// All members begin them in one order, whenever each has the values: values that come sooner wait here. Private to the
+// room. Thread rule: replicas' programs call it from threads of their own; the rest is one thread's.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,14 +23,14 @@ class EarlySums {
   };
   struct What {
     tensor::TensorSpec spec = {};  // of a replica's value; between the parts it is zero
-    /// The sum, without values; what it fails of is found again by who reduces.
+    /// The sum, without values; errors are left for reduce() to report.
     std::function<Result<step::ReplicaSum>(const step::ReplicaWeights&)> make = {};
     std::vector<Part> parts = {};  // which programs show by the variable's number
   };
   /// `sums`: in the order in which all members begin them. The exchange is borrowed.
   EarlySums(step::ReplicaExchange& exchange, std::int64_t step, std::vector<What> sums);
   ~EarlySums();
-  /// What the program of a replica of this process shows its values to.
+  /// The watch to which the program of a replica of this process shows its values.
   function::ValueWatch* watch(std::size_t replica);
 
  private:

@@ -67,7 +67,7 @@ Result<TrainingSteps::Done> HostSteps::step(const Inputs& inputs, std::int64_t n
   {
     const auto variables = TFD_TRY(values(program_.find_function(name)->variables_read()));
     outcome = TFD_TRY(find_runner_().step_on(name, inputs.step, variables, number));
-  }  // who reads a value while it is updated has it copied
+  }  // a value that is read while it is updated is copied
   TFD_TRY(host_->update(outcome.updates));
   Done done;
   if (replicas_.first == 0) done.reduced = std::move(outcome.metrics);

@@ -13,7 +13,7 @@
 
 namespace tfd::strategy {
 
-/// What is packed: how many elements, unless that isn't known.
+/// A gradient to pack: its number of elements, unless that isn't known.
 struct PackedGradient {
   tensor::DType dtype = tensor::DType::kF32;
   std::optional<std::int64_t> elements = 0;

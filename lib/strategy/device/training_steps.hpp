@@ -31,13 +31,13 @@ class TrainingSteps {
     std::string nonfinite = {};
     std::vector<step::Metric> reduced = {};  // where a step reduces them itself, instead of the others
   };
-  /// What this process's replicas computed for a step that isn't fused, before anything is reduced.
+  /// Results of this process's replicas for a step that isn't fused, before anything is reduced.
   struct Computed {
     std::vector<std::vector<tensor::Tensor>> metrics = {};  // of each replica that had data
     std::vector<function::DeviceBuffers> changes = {};      // by replica of this process and changing pack
     std::vector<std::vector<tensor::Tensor>> host = {};     // the same, to be reduced, or gathered
   };
-  /// What a process would launch on its devices together with all others.
+  /// A program to launch on this process's devices together with all others.
   struct Launch {
     std::size_t module = 0;       // of the function
     std::uint64_t signature = 0;  // of the program and its devices: the same in all, or nothing may be launched

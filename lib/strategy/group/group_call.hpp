@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a group does that trains nothing (--function, --predict, --evaluate): it forms, every member gets the chief's
+// A group without a training (--function, --predict, --evaluate): it forms, every member gets the chief's
 // weights, and nobody leaves before the chief has written the results. Private to the room. Thread rule: one thread,
 // which blocks.
 #include <atomic>
@@ -23,8 +23,8 @@ class GroupCall {
   /// Calls `body`, which joins first and ends last; what fails it ends the group's other members, too. An interruption,
   /// of any member, isn't an error: the summary says "interrupted".
   Result<train::TrainSummary> run(const std::function<Result<train::TrainSummary>()>& body);
-  /// Forms the group; who is lost ends all, whatever GroupOptions::least is. Errors of Group::form(); kInvalidArgument:
-  /// members without a replica.
+  /// Forms the group; a lost member ends it, whatever GroupOptions::least is. Errors of Group::form();
+  /// kInvalidArgument: members without a replica.
   Result<void> join();
   /// Waits until all are here, and leaves.
   Result<void> end();

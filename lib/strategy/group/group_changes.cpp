@@ -15,7 +15,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// ", on 10.0.0.3", behind what is said of a member; empty if its host isn't known, or there is only one.
+/// ", on 10.0.0.3", for lines about a member; empty if its host isn't known, or there is only one.
 std::string where(const std::map<std::string, std::string>& hosts, const std::string& name) {
   const auto host = hosts.find(name);
   return host == hosts.end() ? "" : ", on " + host->second;

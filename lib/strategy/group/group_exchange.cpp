@@ -77,7 +77,7 @@ Result<Notice> parse_notice(std::string_view text) {
   return out;
 }
 
-/// Dtype in which a sum travels: half types that are divided afterwards stay wide until then.
+/// Dtype in which a sum travels: half types that are divided later stay wide until then.
 DType dtype_of(const step::ReplicaSum& sum) {
   if (sum.spec.dtype == DType::kBool) return DType::kU8;
   return sum.divisor > 1 || !sum.scales.empty() ? tensor::partial_dtype(sum.spec.dtype) : sum.spec.dtype;

@@ -16,7 +16,7 @@
 
 namespace tfd::strategy {
 
-/// What all members do next, as the chief decided.
+/// The next action of all members, as the chief decided.
 enum class GroupAct : std::uint8_t {
   kStep,
   kTell,
@@ -26,11 +26,11 @@ enum class GroupAct : std::uint8_t {
   kVerify,
   kSave,
   kAsk,      // nothing: the next notices are newer than this one
-  kRegroup,  // who was interrupted leaves, and the others are a generation of their own; nothing if these were too few
+  kRegroup,  // interrupted members leave, and the others are a generation of their own; nothing if these were too few
   kEnd
 };
 
-/// What a member says before anything is done. The chief's act counts.
+/// A member's notice before each action. The chief's act counts.
 struct Notice {
   GroupAct act = GroupAct::kStep;
   std::vector<double> weights = {};  // of its replicas in the next step (kNoData: none); empty: its data have ended
@@ -73,7 +73,7 @@ struct Difference {
 /// The first variable that differs, of every member's digests: 64 bits for each variable, by rank.
 std::optional<Difference> find_difference(const std::vector<std::string>& digests);
 
-/// kInvalidArgument if so many members, who are there or may come, have no replica each. `whose`: the replicas' origin,
+/// kInvalidArgument if `members`, present or future ones, have no replica each. `whose`: the replicas' origin,
 /// with which the line begins, such as "the training has"; empty: --replicas.
 Result<void> check_replicas(int replicas, int members, bool may_come, const std::string& whose);
 /// Shares replicas among members in contiguous runs, as equal as can be: the first ones have one more.
@@ -98,7 +98,7 @@ class GroupExchange final : public step::ReplicaExchange {
   void begin_step(const Notices& notices);
   Result<step::ReplicaWeights> weights(std::int64_t step, const std::vector<double>& own) override;
   Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<step::ReplicaSum> sums) override;
-  /// What fits into a bucket is sent at once, after the last of it.
+  /// A sum that fits into a bucket is sent at once, after the last of it.
   bool begins_early(std::int64_t bytes) const override {
     return !communicator_.shares_memory() && communicator_.size() > 1 && bucket_bytes_ > 0 && bytes > bucket_bytes_;
   }
@@ -114,7 +114,7 @@ class GroupExchange final : public step::ReplicaExchange {
   Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text, int root = 0);
 
  private:
-  /// What a reduction refers to until it is done.
+  /// Data to which a reduction refers until it is done.
   struct Begun {
     std::vector<tensor::Tensor> kept = {};                 // this member's parts
     std::vector<std::vector<tensor::SumPart>> parts = {};  // the same, of each bucket, for the communicator

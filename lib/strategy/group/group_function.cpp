@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
-/// Replicas with a value, of all, which are those of so many workers.
+/// Replicas with a value, of all, which belong to this number of workers.
 struct Having {
   const std::vector<std::size_t>& places;
   int replicas;

@@ -11,7 +11,7 @@
 namespace tfd::strategy {
 
 /// Runs it; only the chief's sinks are called. The chief's weights are those of all. `least` of the group's options
-/// doesn't count: who is lost ends the run. Errors: those of run_function(), of Group::form() and of the members;
+/// doesn't count: a lost member ends the run. Errors: those of run_function(), of Group::form() and of the members;
 /// kUnavailable names a member that is gone, the same in all.
 Result<train::TrainSummary> run_function_in_group(const program::Program& program, const RunRequest& request,
                                                   GroupTrainingOptions options);

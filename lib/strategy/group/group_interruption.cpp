@@ -24,10 +24,10 @@ void GroupMember::begin_data() {
     data_generation_ = generation;
   }
   if (group_->is_stop_asked()) stop_data(generation);  // before it was known here
-  interrupted();                                       // whom nobody of this generation was told by
+  interrupted();                                       // tells this generation, too
 }
 
-/// A member of this generation stops: what this one waits for isn't needed any more, or not before the next one.
+/// A member of this generation stops: this one's awaited data aren't needed, or not before the next generation.
 void GroupMember::stop_data(std::uint64_t generation) {
   const MutexLock lock(data_mutex_);
   if (generation == data_generation_) trainer_.stop_data();
@@ -44,8 +44,8 @@ void GroupMember::interrupted() {
   end_if_compiling(true);
 }
 
-// A compiler can't be interrupted, and takes long; who has nothing to save needn't wait for it. Once a step was made
-// there is something: then the end of the compilation is waited for.
+// A compiler can't be interrupted, and takes long; without anything to save there is no need to wait for it. Once a
+// step was made, the end of the compilation is waited for.
 void GroupMember::end_if_compiling(bool may_wait) {
   task::Group* const group = formed_;
   const auto module = options_.compiling ? options_.compiling->module() : std::nullopt;

@@ -135,7 +135,7 @@ Result<GroupMember::Newest> GroupMember::load_newest(int keeper) {
     std::vector<std::string> skipped;
     newest_ = TFD_TRY(variable::load_latest_checkpoint(program_.train->checkpoint->directory, &skipped));
     for (const std::string& one : skipped) options_.group.log.warning("skipped a checkpoint: {}", one);
-    if (!newest_) return fail(Code::kNotFound, "{} has no checkpoint any more", program_.train->checkpoint->directory);
+    if (!newest_) return fail(Code::kNotFound, "{} no longer has a checkpoint", program_.train->checkpoint->directory);
     TFD_TRY(train::check_state(program_, *newest_));
     if (options_.group.say)
       options_.group.say(fmt::format("{} is the newest checkpoint of the group: it goes on from that", newest_->path));
@@ -154,7 +154,7 @@ Result<GroupMember::Newest> GroupMember::load_newest(int keeper) {
 void GroupMember::use_threads(const std::vector<Standing>& all, int threads, int replicas) {
   const XlaThreads& own = options_.device.threads;
   if (own.count == 0 || threads == 0) return;
-  // A process that made all replicas on devices of its own would have so many.
+  // A process that made all replicas on devices of its own would have this many.
   const int agreed = std::max(threads, options_.follows_members ? 0 : replicas * options_.device.logical_devices);
   const bool keeps = all[static_cast<std::size_t>(rank())].keeps_threads;
   if (!keeps) trainer_.use_threads(agreed);
@@ -179,7 +179,7 @@ int GroupMember::most_members() const {
   return options_.group.least == 0 ? known : std::max(options_.group.most, known);
 }
 
-/// Returns as many as are stated, else as in the chief's checkpoint, else one for each device, of whom may come, too.
+/// Returns the stated number, else that of the chief's checkpoint, else one per device, including future members.
 int GroupMember::replicas_of_new_training(int known) const {
   if (options_.follows_members) return devices_of_all();
   int replicas = options_.replicas;
@@ -194,7 +194,7 @@ int GroupMember::replicas_of_new_training(int known) const {
 
 Result<void> GroupMember::share(int replicas, const std::string& whose) {
   const auto members = static_cast<int>(names_.size());
-  // Those who may come later, too: one that is too many then would end a training that is under way.
+  // Including future members: one too many would end a running training then.
   const int needed = options_.follows_members ? members : std::max(members, most_members());
   TFD_TRY(check_replicas(replicas, needed, needed > members, whose));
   use_system(replicas);
@@ -203,8 +203,8 @@ Result<void> GroupMember::share(int replicas, const std::string& whose) {
   return {};
 }
 
-// The member that has made the most steps gives its state to those who have made fewer: by one at most, unless they are
-// new.
+// The member that has made the most steps gives its state to members that have made fewer: by one at most, unless they
+// are new.
 Result<void> GroupMember::enter(const train::TrainStart& from) {
   round_ = 0;
   begin_data();

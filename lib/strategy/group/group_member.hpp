@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the chief and its followers do alike: join, get the state, make a step, and, where members may be lost, go on
-// with those that are left. Private to the room. Thread rule: one thread.
+// Common work of the chief and its followers: join, get the state, make a step, and, where members may be lost,
+// continue with those that are left. Private to the room. Thread rule: one thread.
 #include <atomic>
 #include <future>
 #include <map>
@@ -32,7 +32,7 @@ struct MemberChanges {
   std::vector<std::string> come;
 };
 
-/// What becomes of a member where those that were interrupted are to leave.
+/// The fate of a member when interrupted members are to leave.
 enum class Parting : std::uint8_t {
   kNone,    // too few would be left: nobody leaves
   kLeaves,  // it leaves
@@ -54,17 +54,17 @@ class GroupMember {
   Result<bool> begin(const train::TrainStart& from);
   /// Goes on with those that are left, and those that came: each member calls it once it finds that one is lost, or
   /// since the chief said so (GroupAct::kRegroup). Inputs of a step that wasn't made are taken again. `why`: its task,
-  /// if it names one, is lost. `leavers`: those who leave in order. Errors: too few are left.
+  /// if it names one, is lost. `leavers`: members that leave in order. Errors: too few are left.
   Result<MemberChanges> regroup(const Error& why, const std::vector<std::string>& leavers = {});
-  /// True once regroup() has failed since nobody came any more, or this member was to end: it has the state of all
+  /// True once regroup() has failed because no member came, or this one was to end: it has the state of all
   /// steps that were made, and may save it where the program has a place for that. Nothing else is left to do with
   /// others.
   bool is_left_alone() const { return last_generation_.has_value(); }
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
   bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
-  /// What GroupAct::kRegroup means for this member.
+  /// The meaning of GroupAct::kRegroup for this member.
   Parting parting(const Notices& notices) const;
-  /// Those who leave then.
+  /// Members that leave then.
   std::vector<std::string> leavers(const Notices& notices) const;
   /// True if this member may leave, and the others go on.
   bool may_leave() const { return options_.group.least > 0 && static_cast<int>(names_.size()) > options_.group.least; }
@@ -73,7 +73,7 @@ class GroupMember {
   const DeviceTrainer& trainer() const { return trainer_; }
   const step::ReplicaRange& replicas() const { return exchange_->range(); }
   const std::vector<std::string>& names() const { return names_; }
-  /// The error that ends the training, for who reads this line alone: where a lost member was, and after which step.
+  /// The error that ends the training, complete in itself: where a lost member was, and after which step.
   Error located(Error error) const;
   /// Step that this member is at, for other threads.
   std::int64_t step_now() const { return step_now_; }
@@ -133,7 +133,7 @@ class GroupMember {
   /// Hosts of the members by their names, as their addresses have them; empty if all are of one.
   std::map<std::string, std::string> hosts() const;
   std::string loss_of(const std::string& name, const Error& why) const;
-  /// What the members need to know of the checkpoint that a new training continues.
+  /// The part of a checkpoint's data that members need when a new training continues it.
   struct Newest {
     int replicas = 0;  // of its training; 0: there is none
     int threads = 0;   // of XLA, with which it goes on; 0: not known
@@ -156,7 +156,7 @@ class GroupMember {
   Result<void> make_engine();
   /// Finds out whether they are.
   Result<void> find_system();
-  /// Keeps to it for a training with so many replicas, if its steps can be programs for all devices.
+  /// Decides for a training of `replicas` replicas whether its steps can be programs for all devices, and keeps to it.
   void use_system(int replicas);
   std::vector<step::ReplicaRange> shares_of(int replicas) const;
   bool is_over_hosts() const { return options_.make_host_engine && options_.group.least == 0 && names_.size() > 1; }
@@ -180,17 +180,17 @@ class GroupMember {
   std::unique_ptr<GroupExchange> exchange_;
   std::vector<std::string> names_;
   std::optional<variable::Checkpoint> newest_;  // this member's, with which the training begins
-  variable::CheckpointWriter origin_;           // of the group: who had written what it began with, and its own name
+  variable::CheckpointWriter origin_;           // of the group: its checkpoint's writer, and its own name
   std::vector<std::vector<int>> system_;  // devices by replica, where a step may be one program for all; else empty
   std::optional<LaunchWatch> watch_;      // of such steps
   std::stop_source interruption_;
   Mutex data_mutex_;                                               // of the trainer's stop_data() and renew_data()
-  std::uint64_t data_generation_ TFD_GUARDED_BY(data_mutex_) = 0;  // whose members may stop the data
+  std::uint64_t data_generation_ TFD_GUARDED_BY(data_mutex_) = 0;  // the generation that may stop the data
   std::atomic<bool> has_made_steps_ = false;
   std::atomic<bool> leaves_others_ = false;                // may_leave(), for other threads
   std::atomic<bool> is_ending_ = false;                    // the process
-  std::int64_t round_ = 0;                                 // of announcements, and of what follows them
-  std::optional<Result<DeviceSteps::Inputs>> inputs_;      // that were announced
+  std::int64_t round_ = 0;                                 // of announcements, and of the messages after them
+  std::optional<Result<DeviceSteps::Inputs>> inputs_;      // announced ones
   std::optional<Result<DeviceSteps::Computed>> computed_;  // of these inputs, with the current variables
   bool may_launch_ = false;                                // they suit one program for all members' devices
   step::MetricAccumulator metrics_;                        // since the last gathering
@@ -198,7 +198,7 @@ class GroupMember {
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
   bool has_told_threads_ = false;
-  std::string told_isa_;                          // what was said of the members' instruction sets
+  std::string told_isa_;                          // the last line about the members' instruction sets
   std::optional<std::uint64_t> last_generation_;  // once it is left alone
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host

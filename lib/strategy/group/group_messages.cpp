@@ -43,7 +43,7 @@ class Writer {
   std::string out_;
 };
 
-/// Reads values in sequence. What isn't there is zero or empty, and makes is_good() false.
+/// Reads values in sequence. Missing bytes read as zero or empty, and make is_good() false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}

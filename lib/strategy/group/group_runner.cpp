@@ -97,7 +97,7 @@ class GroupRunner final : public Runner {
   }
 
  private:
-  /// What only variables on devices can do, and what no group can.
+  /// Refuses features that only variables on devices have, and ones that no group has.
   Result<void> check_on_host(const program::Program& program, const std::string& why) const {
     for (const program::VariableDef& one : program.variables) {
       if (one.per_worker)
@@ -115,7 +115,7 @@ class GroupRunner final : public Runner {
                 why);
   }
 
-  /// What a training, and a run of a function, need alike. `agreement`: what must be the same in all, besides.
+  /// Options common to a training and a run of a function. `agreement`: further values that must be the same in all.
   GroupTrainingOptions options_of_group(const program::Program& program, RunOptions options,
                                         std::vector<std::pair<std::string, std::string>> agreement) const {
     agreement.insert(

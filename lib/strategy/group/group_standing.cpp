@@ -94,8 +94,8 @@ std::optional<std::string> describe_unlike_threads(const std::vector<int>& threa
     if (threads[rank] != threads.front()) others.push_back(fmt::format("{} has {}", names[rank], threads[rank]));
   if (others.empty() || threads.front() == 0) return std::nullopt;
   return fmt::format(
-      "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on who makes them; one "
-      "PJRT_NPROC for all makes them alike",
+      "{} has {} of XLA's threads, {}: the last bits of large products and convolutions depend on it; set the "
+      "same PJRT_NPROC for all workers",
       names.front(), threads.front(), fmt::join(others, ", "));
 }
 

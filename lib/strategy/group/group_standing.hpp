@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the members of a group have when a generation begins, which they tell each other: how far each one is, the
-// newest checkpoint that it sees, XLA's threads. From that all conclude the same. Private to the room. Thread rule:
-// plain values.
+// The state of a group's members when a generation begins, which they tell each other: their steps, the
+// newest checkpoint that each sees, XLA's threads. All draw the same conclusions from it. Private to the room. Thread
+// rule: plain values.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace tfd::strategy {
 
-/// What a member has.
+/// A member's state.
 struct Standing {
   std::int64_t step = -1;        // none: it is new
   int replicas = 0;              // of the training, as far as it knows
@@ -25,29 +25,29 @@ struct Standing {
   std::string isa = {};          // instruction set that XLA compiles for there, or would; empty: not known
   bool keeps_isa = false;        // since XLA has begun there
   std::int64_t saved = -1;       // step of the newest checkpoint that it sees, where it is new; -1: none
-  std::string run = {};          // whose that is
-  bool starts_over = false;      // whatever checkpoints there are
-  std::uint64_t generation = 0;  // of whoever wrote last to its directory of checkpoints
+  std::string run = {};          // its run
+  bool starts_over = false;      // ignores existing checkpoints
+  std::uint64_t generation = 0;  // of the last writer of its directory of checkpoints
 };
 
-/// What all members have, by rank. `round`: of this collective, the same in all. Errors of the collective;
+/// All members' states, by rank. `round`: of this collective, the same in all. Errors of the collective;
 /// kProtocolMismatch: a malformed message.
 Result<std::vector<Standing>> gather_standings(collective::Communicator& communicator, std::int64_t round,
                                                const Standing& own, Deadline deadline);
 
-/// The member from whom the others take the state: who has made the most steps; of a new training, whose checkpoint it
-/// continues: the chief, unless another one has a newer one of the chief's run, or the chief has none.
+/// The member from which the others take the state: the one with the most steps; in a new training, the one whose
+/// checkpoint it continues: the chief, unless another one has a newer one of the chief's run, or the chief has none.
 int find_root(const std::vector<Standing>& all);
 
 /// XLA's threads in a member's process, by rank, once those that keep none have `agreed`.
 std::vector<int> threads_of(const std::vector<Standing>& all, int agreed);
-/// What to warn of if these aren't the same everywhere; nullopt: they are, or the chief's aren't known.
+/// A warning if these aren't the same everywhere; nullopt: they are, or the chief's aren't known.
 std::optional<std::string> describe_unlike_threads(const std::vector<int>& threads,
                                                    const std::vector<std::string>& names);
 
 /// The newest instruction set that all processors have; empty: not known. nullopt: they are of different architectures.
 std::optional<std::string> common_isa_of(const std::vector<Standing>& all);
-/// What to say of members that would compile for different instruction sets, by rank; nullopt: all are alike.
+/// A line about members that would compile for different instruction sets, by rank; nullopt: all are alike.
 /// `is_warning`: they can't be made alike.
 struct UnlikeIsa {
   std::string text;

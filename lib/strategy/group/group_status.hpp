@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a member of a group shows of itself and of the others (tfd-status, and whoever waits for it): what it does,
-// step, generation, its replicas, and who is late. Private to the room. Thread rule: thread-safe.
+// A group member's status, its own and the others' (for tfd-status, and tasks that wait for it): its activity,
+// step, generation, its replicas, and late members. Private to the room. Thread rule: thread-safe.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -28,8 +28,8 @@ class Lateness {
   static constexpr Duration kLeast = std::chrono::milliseconds(2);  // less is the scheduler's
 
   explicit Lateness(std::size_t members = 0) : members_(members) {}
-  /// Adds a step: how long it took, and how long each member waited in it for another one alone, by rank. Who waited
-  /// least was the last one, by what all others waited longer: where each waits for the next, nobody is late.
+  /// Adds a step: its duration, and how long each member waited in it for another one alone, by rank. The member that
+  /// waited least was the last one, by the others' additional wait: where each waits for the next, nobody is late.
   void add(Duration step, const std::vector<Duration>& waits);
   /// Medians of the times by which each member was the last one, by rank.
   std::vector<Duration> medians() const;
@@ -52,7 +52,7 @@ class Lateness {
   std::deque<Step> steps_;
 };
 
-/// What a member does, for which others wait.
+/// An activity of a member, for which others wait.
 enum class Doing : std::uint8_t { kStep, kData, kEvaluation, kSaving, kWaiting };
 
 class GroupStatus {
@@ -77,7 +77,7 @@ class GroupStatus {
   void describe(task::TaskStatus& status) const;
 
  private:
-  // The time is written first: who sees what it does sees no older time.
+  // The time is written first: a reader that sees the activity sees no older time.
   void begin_at(Doing what, Clock::time_point since) {
     since_ = since.time_since_epoch().count();
     doing_ = what;

@@ -59,8 +59,8 @@ class ChiefDriver final : public train::StepDriver {
       if (stops_all_) return evaluated;
     }
   }
-  // What is saved is verified before, so that a checkpoint never has what one member alone holds to be right, unless it
-  // is the only one that is left.
+  // Values are verified before they are saved, so that a checkpoint never has values that only one member holds, unless
+  // it is the only one that is left.
   Result<variable::Checkpoint> export_state() override {
     if (!is_alone())
       if (auto verified = survive([&] { return verify(); }); !verified) {
@@ -127,7 +127,7 @@ class ChiefDriver final : public train::StepDriver {
       TFD_TRY(regroup(result.error()));
     }
   }
-  /// True once there are no others any more with whom to do anything.
+  /// True once there are no other members to do anything with.
   bool is_alone() const { return is_ended_ || member_.is_left_alone(); }
   /// `why`, `leavers`: as GroupMember::regroup().
   Result<void> regroup(const Error& why, const std::vector<std::string>& leavers = {});
@@ -153,8 +153,8 @@ class ChiefDriver final : public train::StepDriver {
   void heed(const Notices& notices) {
     if (options_.group.least == 0 && notices.wants_stop()) stop_all();
   }
-  /// Has those leave who were interrupted, `leaves`: this member with them, or all stop, where too few would be left.
-  /// Who ends one task may be ending all of them, one after the other: who leaves first mustn't hand over to the rest.
+  /// Has interrupted members leave, `leaves`: this member with them; or all stop, if too few would be left.
+  /// A signal to one task may be the first of signals to all: the first to leave mustn't hand over to the rest.
   Result<void> part(bool leaves = false) {
     if (!member_.may_leave()) {
       stop_all();
@@ -164,8 +164,8 @@ class ChiefDriver final : public train::StepDriver {
     TFD_TRY(act({.act = GroupAct::kAsk}));
     return regroup_all(leaves);
   }
-  /// The same with those who know by now that they were interrupted; if nobody is, the others are joined by newcomers.
-  /// Nothing is done if this member was interrupted meanwhile: who called this hands over then, so that all end if all
+  /// The same with all members that know by now that they were interrupted; if none was, newcomers join the others.
+  /// Nothing is done if this member was interrupted meanwhile: the caller hands over then, so that all end if all
   /// are to.
   Result<void> regroup_all(bool leaves = false) {
     if (!leaves && member_.is_interrupted()) return {};
@@ -213,7 +213,7 @@ class ChiefDriver final : public train::StepDriver {
   std::vector<train::WorkerEvent> news_;  // members that left, and came
   std::int64_t first_step_ = 0;           // of this driver
   bool was_replaced_ = false;             // the group went on without this member, which is one of the others now
-  bool stops_all_ = false;                // since so many were interrupted that too few would be left
+  bool stops_all_ = false;                // after more interruptions than the group can bear
   bool is_ended_ = false;                 // another member's interruption has ended all at once
   std::int64_t counted_ = 0;              // steps
   std::int64_t verified_ = -1;            // the step after which the members' variables were compared last
@@ -290,7 +290,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
   return result();
 }
 
-/// What a member that isn't the chief has done.
+/// Outcome of a follower's turn.
 enum class Followed : std::uint8_t { kAct, kEnd };
 
 Followed leave(GroupMember& member, train::TrainSummary& summary) {
@@ -395,8 +395,8 @@ Result<std::optional<train::TrainSummary>> follow(const program::Program& progra
   return std::nullopt;
 }
 
-/// Trains as the chief, or as a follower until there is no chief any more; who was the chief, and wasn't heard for a
-/// while, follows then.
+/// Trains as the chief, or as a follower until the chief is gone; a former chief that wasn't heard for a
+/// while follows then.
 Result<train::TrainSummary> train_as_member(const program::Program& program, GroupTrainingOptions& options,
                                             GroupMember& member) {
   auto& train = options.device.train;

@@ -71,17 +71,16 @@ void LaunchWatch::watch() {
     grace = lost ? grace.earlier_of(Deadline::after(kLostGrace)) : Deadline::never();
     if (grace.expired())
       give_up(*now, {Code::kUnavailable,
-                     fmt::format("step {} can't end without {}: {}; what devices execute can't be cancelled, so this "
+                     fmt::format("step {} can't end without {}: {}; work on devices can't be canceled, so this "
                                  "process ends; the same command goes on from the newest checkpoint",
                                  now->step, lost->task, lost->message),
                      lost->task});
     if (Clock::now() - now->begun >= options_.timeout)
-      give_up(*now,
-              {Code::kDeadlineExceeded,
-               fmt::format("step {} hasn't ended on the devices after {}, though all members answer; what devices "
-                           "execute can't be cancelled, so this process ends",
-                           now->step, time_since(now->begun)),
-               {}});
+      give_up(*now, {Code::kDeadlineExceeded,
+                     fmt::format("step {} hasn't ended on the devices after {}, though all members answer; work on "
+                                 "devices can't be canceled, so this process ends",
+                                 now->step, time_since(now->begun)),
+                     {}});
     if (!report.expired()) continue;
     if (options_.say)
       options_.say(

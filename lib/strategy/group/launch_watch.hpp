@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Watches what this process has launched on its devices together with other processes. The thread that launched it is
-// within the plug-in, and what devices execute can't be cancelled through PJRT: if a member is lost meanwhile, or it
+// within the plug-in, and work on devices can't be canceled through PJRT: if a member is lost meanwhile, or it
 // doesn't end in time, the process has to end, and this is where it does. Private to the room. Thread rule: one thread
 // launches; the watching has a thread of its own.
 #include <condition_variable>
@@ -42,7 +42,7 @@ class LaunchWatch {
     end();
     return result;
   }
-  /// What is launched has failed, perhaps since a member is lost: waits until that is known, which ends the process
+  /// The launched program has failed, perhaps since a member is lost: waits until that is known, which ends the process
   /// with its name; returns if it isn't so.
   void failed();
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What processes tell each other of their replicas' values and of their next step, as bytes. What comes from another
+// Messages between processes about their replicas' values and their next step, as bytes. Bytes of another
 // process isn't trusted. Private to the room. Thread rule: plain values.
 #include <span>
 #include <string>

@@ -41,7 +41,7 @@ std::string named(std::string_view what, std::string_view name) {
   return name.empty() ? std::string(what) : fmt::format("{} '{}'", what, name);
 }
 
-/// What a process says whose replicas had no data.
+/// Limit for the last message of a process whose replicas had no data.
 constexpr Duration kLastWords = std::chrono::seconds(2);
 
 Error no_component(const std::string& call) {
@@ -100,7 +100,7 @@ class ProcessReplicas final : public ReplicaGroup {
     const bool is_own = value.is_plain() && range().count == 1 && !range().is_whole();
     return is_own ? DistributedValue::per_replica(value.components()) : value;
   }
-  /// True if what is the same on all replicas of a worker counts once for each worker.
+  /// True if a value that is the same on all replicas of a worker counts once for each worker.
   bool adds_workers() const { return is_exact_ && !is_alone(); }
 
   Result<void> settle() { return settle(deadline()); }
@@ -223,7 +223,7 @@ Result<Tensor> ProcessReplicas::chiefs(const std::string& what, const Tensor& ow
   return out;
 }
 
-/// What becomes of a value that is the same on all replicas of this process.
+/// The result for a value that is the same on all replicas of this process.
 Result<Tensor> ProcessReplicas::constant(const std::string& what, Aggregation how, const Tensor& value) {
   const bool is_sum = how == Aggregation::kSum;
   if (adds_workers() && how != Aggregation::kOnlyFirstReplica) {
@@ -298,8 +298,8 @@ Result<Tensor> ProcessReplicas::reduce_over(Reduce how, const DistributedValue& 
   return variable::quotient(total, all.as<std::int64_t>()[0]);
 }
 
-// Shapes differ, so they go first, with the values themselves where these are small: what is wrong with them is found
-// from the same shapes, and said alike, in all.
+// Shapes differ, so they go first, with the values themselves where these are small: all find errors in them
+// from the same shapes, and report them alike.
 Result<Tensor> ProcessReplicas::gather(const DistributedValue& stated, std::int64_t axis, std::string_view call) {
   if (stated.components().empty()) return refuse(no_component(named("gather", call)));
   const DistributedValue value = of_replicas(stated);
@@ -370,7 +370,7 @@ Result<void> ProcessReplicas::write_across(std::string_view variable, Replicated
                                            const Tensor& value) {
   TFD_TRY(check_write(op, now.copies().front().spec(), value));
   const variable::ReplicationKind kind = now.kind();
-  // The share is found before anything is sent: what is wrong with it is the same in all.
+  // The share is found before anything is sent: its errors are the same in all.
   TFD_TRY(told(variable::share_of(kind, op, value, range().all)));
   const Tensor one = is_exact_ ? value : TFD_TRY(chiefs(fmt::format("{}: {}", variable, name_of_op(op)), value));
   ReplicatedVariable own({kind.synchronization, Aggregation::kNone, kind.trainable}, now.copies());

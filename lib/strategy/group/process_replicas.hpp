@@ -3,11 +3,11 @@
 //
 // The replicas of several processes that are in sync (MultiWorkerMirroredStrategy): each call is a collective of all of
 // them, matched by what it does to what; only reading, and what a replica writes to its own copy, is a process's own.
-// Sums are trees over the replicas' numbers (tensor/tree_sum.hpp), so that the bits don't depend on who has which
-// replicas. Under kTensorflow they have the order of its ring; integers have a mean; what is the same on all replicas
-// of a process counts once for each process; the first replica is each process's own, and so is what is written outside
-// of replicas, which by default is the chief's. Private to the room. Thread rule: as ReplicaGroup. Source:
-// tensorflow/python/distribute/collective_all_reduce_strategy.py and cross_device_ops.py, 2.21.
+// Sums are trees over the replicas' numbers (tensor/tree_sum.hpp), so that the bits don't depend on the distribution of
+// replicas. Under kTensorflow they have the order of its ring; integers have a mean; a value that is the same on all
+// replicas of a process counts once for each process; the first replica is each process's own, and so is a value
+// written outside of replicas, which by default is the chief's. Private to the room. Thread rule: as ReplicaGroup.
+// Source: tensorflow/python/distribute/collective_all_reduce_strategy.py and cross_device_ops.py, 2.21.
 #include "api/replica_group.hpp"
 #include "tfd/base/compat.hpp"
 #include "tfd/cluster/cluster_config.hpp"

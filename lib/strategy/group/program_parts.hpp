@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program trains, as the members of a group compare it. Private to the room. Thread rule: a pure function.
+// The trained part of a program, as a group's members compare it. Private to the room. Thread rule: a pure function.
 #include <string>
 
 #include "tfd/program/program.hpp"

@@ -102,7 +102,7 @@ class PsRun {
     return write_results(request_, outcome.results, combine, options_.train);
   }
 
-  // Ends the run; if interrupted, the servers are shut down only if all others left, too: those who continue need them.
+  // Ends the run; if interrupted, the servers are shut down only if all others left, too: continuing ones need them.
   Result<void> finish(bool interrupted) {
     if (!strategy_.is_chief()) return session_.group().leave();
     if (interrupted) {

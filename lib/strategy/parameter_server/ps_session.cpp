@@ -113,7 +113,7 @@ Result<void> PsSession::check_variables() {
   return {};
 }
 
-/// True if the parameter servers hold this program's initialised variables; adopts their epoch.
+/// True if the parameter servers hold this program's initialized variables; adopts their epoch.
 Result<bool> PsSession::find_running() {
   const auto all = TFD_TRY(servers_->status(Deadline::after(options_.connect_timeout)));
   for (const task::TaskStatus& one : all)
@@ -204,16 +204,16 @@ Result<void> PsSession::attach() {
     }
     if (!running && running.error().code != Code::kInvalidArgument) return fail(running.error());
     if (options_.train.interrupts->stopping())
-      return fail(Code::kCancelled, "interrupted while {} had not initialised the variables", strategy_.chief_name());
+      return fail(Code::kCancelled, "interrupted while {} had not initialized the variables", strategy_.chief_name());
     if (deadline.expired() && !running) return fail(running.error());
     if (deadline.expired())
       return fail(Error{Code::kDeadlineExceeded,
-                        fmt::format("waited {} for {} to initialise the variables",
+                        fmt::format("waited {} for {} to initialize the variables",
                                     format_duration(options_.connect_timeout), strategy_.chief_name()),
                         strategy_.chief_name()});
     if (!talked && Clock::now() - begun > kTalkAfter) {
       talked = true;
-      say(fmt::format("waiting for {} to initialise the variables", strategy_.chief_name()));
+      say(fmt::format("waiting for {} to initialize the variables", strategy_.chief_name()));
     }
     wait_for_chief(Deadline::after(kLook).earlier_of(deadline));
   }

@@ -3,7 +3,7 @@
 //
 // One worker's session in a training on parameter servers: the chief creates or restores the variables, the others wait
 // for that, each announces its end. Like TensorFlow's SessionManager, except for a restarted chief: it adopts the
-// training that the others continue, unchanged. What the workers agree on besides variables is in the coordination
+// training that the others continue, unchanged. The workers' agreements besides variables are in the coordination
 // service of the first parameter server, in the run's scope: the key "training" (put once the variables exist; the
 // first step), the key "data" (a seed), and WorkerGroup's keys. Private to the room. Thread rule: one thread, but
 // interrupted().
@@ -33,7 +33,7 @@ class PsSession {
   /// For the chief: adopts the run on the parameter servers, if it may and there is one to continue; else starts with
   /// the state from `find`, or initial values. `data_seed` as in TrainStart.
   Result<void> initialise(bool may_adopt, const FindState& find, std::uint64_t data_seed = 0);
-  /// For the others: waits for the chief's initialise(). kDeadlineExceeded names whom it waited for; kCancelled:
+  /// For the others: waits for the chief to finish `initialise()`. kDeadlineExceeded names the chief; kCancelled:
   /// interrupted.
   Result<void> attach();
   /// True if the chief adopted a training in progress.

@@ -259,7 +259,7 @@ Result<void> PsDriver::import_state(const variable::Checkpoint& state) {
   return session_.host().import_state(with_global_step_of(now, state.state));
 }
 
-// If all workers were interrupted (srun passes a signal to every task) nobody needs the parameter servers any more; if
+// If all workers were interrupted (srun passes a signal to every task) nobody needs the parameter servers; if
 // others continue, they do.
 Result<std::optional<std::int64_t>> PsDriver::settle(bool interrupted, const std::function<Result<void>()>& save) {
   leave_turns();

@@ -195,10 +195,9 @@ std::string format_description(const Json& description) {
     out += fmt::format("function   {}\n  takes    {}\n  gives    {}\n", function["name"].get<std::string>(),
                        text_of_all(function["inputs"]), text_of_all(function["outputs"]));
     for (const Json& module : function["modules"])
-      out += fmt::format(
-          "  costs    {}{}\n",
-          module.contains("memory") || module.contains("flops") ? cost_text(module) : "what isn't known here",
-          function["modules"].size() > 1 ? ": " + module["module"].get<std::string>() : "");
+      out += fmt::format("  costs    {}{}\n",
+                         module.contains("memory") || module.contains("flops") ? cost_text(module) : "not known here",
+                         function["modules"].size() > 1 ? ": " + module["module"].get<std::string>() : "");
   }
   return out;
 }

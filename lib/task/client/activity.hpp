@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a task's executor is doing right now, for status requests: readable while it is busy or waits. Thread rule:
+// The current activity of a task's executor, for status requests: readable while it is busy or waits. Thread rule:
 // thread-safe; begin(), end() and Waiting by the executor, fill() by anybody.
 //
 //   activity.begin("worker_fn");

@@ -9,7 +9,7 @@
 // server finds all of them due, and two clients send the same total. A client that dies in between, at any message,
 // leaves a state that the next one can complete: an update that is due, or, if some servers made it already, the norm
 // they clipped by. Until it is made, no further gradient is taken: a client that has one makes the update first, or
-// waits for those whose gradients are in flight.
+// waits for clients with gradients in flight.
 #include <algorithm>
 #include <condition_variable>
 

@@ -36,7 +36,7 @@ Result<State> join_state(const Placement& placement, std::vector<State> parts);
 /// another shape.
 Result<std::vector<State>> cut_state(const Placement& placement, const State& state);
 
-/// What each parameter server writes of a checkpoint in parts, and what the coordinator writes of it.
+/// Each parameter server's share of a checkpoint in parts, and the coordinator's.
 struct PartsPlan {
   struct Server {
     std::vector<std::uint32_t> written;  // positions in what it exports

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each connection has, found by the connection alone: when thousands of them end at once, each costs as much as it
-// had. Its owner adds an entry with what it names and removes it with that. Private to the room. Thread rule:
-// thread-compatible.
+// The entries of each connection, found by the connection alone: when thousands of them end at once, each costs as much
+// as it had. Its owner adds an entry together with the named object and removes both together. Private to the room.
+// Thread rule: thread-compatible.
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -51,7 +51,7 @@ void CoordinationService::forget(std::map<Ticket, Waiting>::iterator waiting) {
   unanswered_.erase(waiting);
 }
 
-// Most waits are answered long before they time out, and a timer can't be cancelled: there is one for the earliest
+// Most waits are answered long before they time out, and a timer can't be canceled: there is one for the earliest
 // timeout, not one for each wait.
 void CoordinationService::wake_for_next() {
   if (ends_.empty()) return;

@@ -314,7 +314,7 @@ void CoordinationState::forget(Ticket ticket) {
   if (waiters->second.empty()) waiters_.erase(waiters);
 }
 
-/// Answers all that wait for the subject: each waits for a newer version than there was.
+/// Answers all requests that wait for the subject: each waits for a newer version than it knew.
 void CoordinationState::changed(const Subject& subject, Replies& replies) {
   const auto found = waiters_.find(subject);
   if (found == waiters_.end()) return;
@@ -326,7 +326,7 @@ void CoordinationState::changed(const Subject& subject, Replies& replies) {
   }
 }
 
-/// Gives those who wait for numbers, in their order, what there is by now.
+/// Gives waiting clients the available numbers, in their order.
 void CoordinationState::serve(const std::string& queue, Replies& replies) {
   const Subject subject{SubjectKind::kNumbers, queue};
   StepLeases& leases = queues_.at(queue);

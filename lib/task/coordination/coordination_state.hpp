@@ -47,7 +47,7 @@ class CoordinationState {
   /// Tickets of a connection's waiting requests.
   std::set<Ticket> waiting_of(Connection connection) const { return waits_of_.of(connection); }
   /// Drops the connection's waiting requests without a reply, marks its members as gone and withdraws its arrivals. It
-  /// costs as much as the connection had, however many others there are.
+  /// costs as much as the connection had, independent of the others.
   Replies connection_gone(Connection connection);
   /// Replies to clients that wait for numbers, if the update that this task has just applied was the last one.
   Replies updated();
@@ -122,8 +122,8 @@ class CoordinationState {
   std::size_t names_ = 0;  // count of names of members, barriers, participants and queues
   std::map<Ticket, Waiting> waiting_;
   std::map<Subject, std::set<Ticket>> waiters_;
-  // What each connection has.
-  using Named = std::pair<std::string, std::string>;  // a group and a member that is here; a barrier and who arrived
+  // Entries of each connection.
+  using Named = std::pair<std::string, std::string>;  // a group and a present member; a barrier and an arrived member
   ByConnection<Ticket> waits_of_;
   ByConnection<Named> members_of_;
   ByConnection<Named> arrivals_of_;

@@ -31,7 +31,7 @@ NumbersState StepLeases::take(std::uint64_t connection, const TakeNumbers& take,
   if (take.end) end_ = std::min(end_, *take.end);
   if (const auto own = leases_.remove(take.client)) give_back(*own, is_applied);
   returned_.erase(returned_.lower_bound(end_), returned_.end());
-  // Leases get smaller towards the end, so that all finish together. Source: Polychronopoulos and Kuck, Guided
+  // Leases get smaller toward the end, so that all finish together. Source: Polychronopoulos and Kuck, Guided
   // Self-Scheduling, 1987.
   std::int64_t most = take.most;
   if (end_ < kMostNumber) {
@@ -74,8 +74,8 @@ bool StepLeases::is_done(Lease& lease, const IsApplied& is_applied) const {
   return lease.done == lease.count;
 }
 
-// True if nobody has numbers left: clients that do something else after their last one hold nobody up. The look ends at
-// the first who has.
+// True if no client has numbers left: clients that do something else after their last one hold nobody up. The search
+// ends at the first that has some.
 bool StepLeases::is_finished(const IsApplied& is_applied) {
   while (!leases_.empty()) {
     const std::uint64_t client = leases_.by_number().begin()->second;

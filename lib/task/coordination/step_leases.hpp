@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leases numbers from 0 on to clients, such as step numbers: each to one of them, until it takes others or is gone.
-// Then unused ones are returned. What a request costs doesn't depend on how many clients hold leases. Private to the
-// room. Thread rule: thread-compatible; a pure state machine.
+// Then unused ones are returned. The cost of a request doesn't depend on the number of clients with leases. Private to
+// the room. Thread rule: thread-compatible; a pure state machine.
 #include <cstdint>
 #include <functional>
 #include <map>

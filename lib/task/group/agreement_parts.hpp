@@ -7,13 +7,13 @@
 
 namespace tfd::task {
 
-/// What two values differ in, and what each has of it, as people are told.
+/// The difference between two values, and each one's part, for messages.
 struct PartDifference {
   std::string what;
   std::string one, other;
 };
 /// The first part that differs of two values of `what`, both by format_parts(), or the values themselves where they
-/// have no parts: "the program: datasets.train[0].range". Peers aren't trusted: what isn't as expected has no parts.
+/// have no parts: "the program: datasets.train[0].range". Peers aren't trusted: unexpected values have no parts.
 PartDifference find_difference(const std::string& what, const std::string& one, const std::string& other);
 
 }  // namespace tfd::task

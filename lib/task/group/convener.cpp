@@ -13,8 +13,8 @@ namespace tfd::task {
 namespace {
 
 constexpr Duration kPoll = std::chrono::milliseconds(200);  // of a wait's deadline, interruption and report
-constexpr Duration kFarewell = std::chrono::seconds(5);     // of who is to end, for those that are left
-constexpr Duration kAskApart = std::chrono::seconds(1);     // who are members, while a task is apart from them
+constexpr Duration kFarewell = std::chrono::seconds(5);     // of a member that is to end, for those that are left
+constexpr Duration kAskApart = std::chrono::seconds(1);     // for the members, while a task is apart from them
 constexpr Duration kMostApart = std::chrono::minutes(5);    // until a task asks again that some members don't reach
 constexpr Duration kPause = std::chrono::milliseconds(50);  // before a task is asked again that holds no meeting yet
 
@@ -121,7 +121,7 @@ JoinRequest Convener::own_request() const {
 void Convener::handle(const transport::Caller& caller, const transport::Message& request,
                       transport::Responder responder) {
   const MutexLock lock(mutex_);
-  if (request.meta.empty()) {  // who only asks
+  if (request.meta.empty()) {  // a question only
     const bool holds_first = held_.is_held() && !roster_.has_generation();
     Referral answer = holds_first ? Referral{.to = own_name()} : search_.refer();
     if (held_.is_held()) answer.missing = described(held_.meeting().missing());
@@ -146,7 +146,7 @@ void Convener::handle(const transport::Caller& caller, const transport::Message&
   }
 }
 
-/// The names of those who are waited for, with what is known of what they do.
+/// The names of awaited members, with their known activities.
 Convener::Names Convener::described(Names missing) {
   for (std::string& name : missing) {
     const auto refusal = roster_.refusals().find(name);
@@ -227,7 +227,7 @@ std::optional<Error> Convener::second_group(const Referral& other) const {
 
 /// Notes what an event says. True if the task is lost.
 bool Convener::note(const transport::PeerEvent& event) {
-  const MutexLock lock(mutex_);  // who is told looks only after it
+  const MutexLock lock(mutex_);  // a notified thread looks only after it
   news_.notify();
   if (event.state == transport::PeerState::kUp) {
     roster_.up(event.name, event.incarnation);
@@ -274,14 +274,14 @@ Result<MeetingResult> Convener::meet(Deadline deadline) {
 }
 
 /// Waits, after a meeting has ended without this member, until it reaches those that it was left out for, or they are
-/// no members any more; and for longer each time, since what the endpoints reach the collectives may not. The members
-/// make steps meanwhile, which who asks to join interrupts.
+/// no longer members; and for longer each time, since endpoints may reach members that the collectives can't. The
+/// members make steps meanwhile, which a request to join interrupts.
 Result<void> Convener::stand_apart(const Referral& from, Deadline deadline) {
   apart_for_ = std::max(options_.silence, std::min<Duration>(2 * apart_for_, kMostApart));
   const Deadline again = Deadline::after(apart_for_);
   {
     const MutexLock lock(mutex_);
-    search_.begin_asking(from.to);  // who asks this task is to ask that one
+    search_.begin_asking(from.to);  // a task that asks this one is to ask that one
   }
   const auto members = std::make_shared<ToldMembers>();  // with the answers
   members->names = from.members;
@@ -377,7 +377,7 @@ Result<Met> Convener::hold_meeting(Deadline deadline) {
   return own;
 }
 
-/// An error if members differ, so that there is no group; those who come a little later are told, too.
+/// An error if members differ, so that there is no group; later members get it, too.
 Result<void> Convener::tell_difference() {
   std::optional<Error> difference;
   {
@@ -392,7 +392,7 @@ Result<void> Convener::tell_difference() {
   return fail(*difference);
 }
 
-/// An error if so many refuse this process that too few are left for a first meeting; of two no one begins alone.
+/// An error if more members refuse this process than a first meeting can miss; of two none begins alone.
 std::optional<Error> Convener::find_hopeless() const {
   const auto& refusals = roster_.refusals();
   const std::size_t needed =
@@ -453,7 +453,7 @@ Result<Met> Convener::ask_to_join(const std::string& host, Deadline deadline) {
   {
     const MutexLock lock(mutex_);
     request = own_request();
-    search_.begin_asking(host);  // who waits for a meeting here would wait for one that this task waits for
+    search_.begin_asking(host);  // a task that waits for a meeting here would wait for one that this task waits for
     held_.send_away(format_referral(search_.refer()));
     has_newcomers_ = false;
   }

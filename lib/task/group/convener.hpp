@@ -1,11 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Brings this task to the next meeting of its group: finds out who holds it, asks to join it or holds it, and answers
-// those who ask here. It knows who is there (Roster) and where (Directory); what the group does with a meeting's
-// result, and with losses, is the caller's affair. Private to the room. Thread rule: handle(), caller_gone() and
-// peer_changed() on the endpoint's I/O thread, has_newcomers() and is_member() on any; the others on the caller's one
-// thread.
+// Brings this task to the next meeting of its group: finds out which task holds it, asks to join it or holds it, and
+// answers tasks that ask here. It knows which tasks are up (Roster) and where (Directory); the caller handles
+// a meeting's result, and losses. Private to the room. Thread rule: handle(), caller_gone() and
+// peer_changed() on the endpoint's I/O thread, has_newcomers() and is_member() on any; the others on the
+// caller's one thread.
 #include <atomic>
 #include <functional>
 #include <optional>
@@ -66,7 +66,7 @@ class Convener {
   /// True if this is a member of the generation, or if there is none yet.
   bool may_be_member(const std::string& name) const;
   bool is_member(const std::string& name) const;
-  /// What peer_changed() said of a task that isn't up again.
+  /// The error that peer_changed() reported of a task that isn't up again.
   std::optional<Error> loss_of(const std::string& name) const;
 
   /// The members that a generation's collectives couldn't connect to; none, once they are connected.

@@ -48,7 +48,7 @@ class GroupImpl final : public Group {
     const bool is_first = convener_.is_first();
     if (!is_elastic())
       keys_.begin(*endpoint_, is_first ? std::nullopt : std::optional(convener_.peer_of(convener_.first())));
-    if (is_elastic() || is_first) convener_.watch();  // who comes with another key is known by its refusal
+    if (is_elastic() || is_first) convener_.watch();  // a task with another key is known by its refusal
     TFD_TRY(begin_generation(deadline));
     convener_.watch();
     return {};
@@ -265,7 +265,7 @@ class GroupImpl final : public Group {
     }
   }
 
-  /// Waits until this member watches all others: whom it doesn't would be waited for without an end if it froze. One
+  /// Waits until this member watches all others: an unwatched one that froze would be waited for without an end. One
   /// that can't be reached is lost.
   Result<void> await_watched() {
     std::vector<std::string> unseen;
@@ -294,7 +294,7 @@ class GroupImpl final : public Group {
     generation_ = met.generation;
     secret_.assign(reinterpret_cast<const char*>(met.secret.data()), met.secret.size());
     is_stop_asked_ = false;
-    // One that was lost before, and met all the same, is there, though this process may not have connected to it again.
+    // A member that was lost before, and met all the same, is alive, though this process may not have reconnected yet.
     for (const std::string& name : lost) lose({Code::kUnavailable, name + " is lost", name});
     return {};
   }

@@ -34,7 +34,7 @@ struct GroupKeys::Link {
   std::weak_ptr<CoordinationService> service TFD_GUARDED_BY(mutex);  // of the first member itself
   std::optional<Error> failed TFD_GUARDED_BY(mutex) = Error{Code::kUnavailable, "the group hasn't begun"};
 
-  /// What a request in flight and who waits for it share.
+  /// State shared by a request in flight and the thread that waits for it.
   struct Answer {
     std::optional<Result<transport::Message>> got = {};  // under Link::mutex
   };

@@ -27,7 +27,7 @@ class GroupKeys {
   void begin(transport::Endpoint& endpoint, std::optional<transport::PeerId> first);
   /// Ends all waits, and those that would follow, with this error: a member is lost.
   void fail_all(const Error& error);
-  /// The same with kUnavailable; the endpoint isn't used any more.
+  /// The same with kUnavailable; the endpoint is no longer used.
   void close();
 
   void handle(const transport::Caller& caller, const transport::Message& request, transport::Responder responder);

@@ -24,7 +24,7 @@ inline transport::Message meeting_message(std::string text) {
   return out;
 }
 
-/// What a member is told that a meeting has ended without: who goes on, and whom of them it has to reach.
+/// The message to a member that a meeting has ended without: which ones continue, and which of them it has to reach.
 Referral referral_apart(const Meeting& meeting, const MeetingResult& result, const std::string& name);
 
 class HeldMeeting {
@@ -48,8 +48,8 @@ class HeldMeeting {
   void send_away(const std::string& answer);
   /// Forgets the requests of a connection that has ended.
   void forget(std::uint64_t connection);
-  /// Answers all that wait for the end. `stays`: the meeting refuses those that come later; else there is none any
-  /// more.
+  /// Answers all tasks that wait for the end. `stays`: the meeting refuses later ones; else
+  /// it no longer exists.
   void end(const std::string& answer, bool stays);
   /// Answers those that the meeting's end leaves out: they are to ask again once they reach the others.
   void send_apart(const MeetingResult& result);

@@ -7,7 +7,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr Duration kAskAgain = std::chrono::seconds(1);  // who else has a group: it may have gone on meanwhile
+constexpr Duration kAskAgain = std::chrono::seconds(1);  // for other groups: one may have continued meanwhile
 
 }  // namespace
 

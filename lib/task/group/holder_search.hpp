@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search for who holds the meeting that this task is to join: whom it asks next, to whom it refers those who
-// ask it, and whether it gives a meeting of its own up for another one. Of one generation, the first member that isn't
+// The search for the task that holds the meeting to join: which task this one asks next, to which it refers tasks that
+// ask it, and whether it gives up its own meeting for another one. Within one generation, the first member that isn't
 // lost holds the next meeting, and each finds that out by itself; a task without a generation asks whoever is up.
 // Private to the room. Thread rule: a state machine without threads or clocks; one thread at a time.
 #include <functional>
@@ -34,11 +34,11 @@ class HolderSearch {
   void follow(const Referral& referral);
   bool may_be_asked(const std::string& name) const;
 
-  /// While this task waits for the answer of another one, who asks it is sent there: it would wait in turn.
+  /// While this task waits for another one's answer, tasks that ask it are sent there: they would wait in turn.
   void begin_asking(const std::string& host) { asking_ = host; }
   void end_asking() { asking_.clear(); }
   bool is_asking() const { return !asking_.empty(); }
-  /// The task that this one asks to join; else who holds the next meeting of its generation.
+  /// The task that this one asks to join; else the holder of the next meeting of its generation.
   Referral refer() const;
 
   /// This task holds a meeting from now on.
@@ -60,9 +60,9 @@ class HolderSearch {
   const Roster& roster_;
   const bool learns_;
   std::size_t turns_ = 0;                           // tasks that a newcomer has asked
-  std::string named_;                               // whom somebody has named
-  std::string asking_;                              // whom this task has asked to join
-  Referral referred_;                               // whom to join instead of holding this meeting
+  std::string named_;                               // the task that another one has named
+  std::string asking_;                              // the task that this one has asked to join
+  Referral referred_;                               // the task to join instead of holding this meeting
   std::map<std::string, Clock::time_point> asked_;  // when the others were asked last, while this task holds a meeting
 };
 

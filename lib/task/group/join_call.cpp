@@ -12,7 +12,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr Duration kAskForWhom = std::chrono::seconds(1);  // for whom the meeting waits
+constexpr Duration kAskForWhom = std::chrono::seconds(1);  // which members the meeting waits for
 constexpr Duration kAnswer = std::chrono::seconds(5);      // to that
 
 }  // namespace

@@ -18,11 +18,11 @@
 
 namespace tfd::task {
 
-/// What a task learns that would join: what the meeting ended with, or whom to ask instead.
+/// Answer to a task that would join: the result of the meeting, or the task to ask instead.
 using Met = std::variant<MeetingResult, Referral>;
 
-/// Says whom members wait for until they meet: after a while and from then on every three times as long, who has come
-/// of those that a line was about, and when it is over.
+/// Reports awaited members until they meet: after a while and from then on every three times as long, then which of the
+/// reported ones have come, and when it is over.
 class WaitReport {
  public:
   WaitReport(Duration first, const std::function<void(const std::string& line)>& say)
@@ -34,7 +34,7 @@ class WaitReport {
   /// `missing`: names, perhaps with what they do: "worker:1 (it is up, but hasn't asked)". kDeadlineExceeded: "waited
   /// 10s for worker:1 to join".
   Result<void> go_on(const std::vector<std::string>& missing, Deadline deadline);
-  /// These are there: "worker:1 has joined after 23s", if a line said that it was missing.
+  /// These have come: "worker:1 has joined after 23s", if a line said that it was missing.
   void have_joined(const std::vector<std::string>& names);
 
  private:
@@ -47,16 +47,16 @@ class WaitReport {
 
 class JoinCall {
  public:
-  /// Asks this task. `on_answer` is called once the answer is there, whatever it is. How long that is waited for is the
-  /// caller's affair, who knows from awaited() for whom.
+  /// Asks this task. `on_answer` is called once any answer has come. The caller limits the wait,
+  /// and knows from awaited() which members it is for.
   JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request,
            std::function<void()> on_answer);
 
-  /// Those for whom the one that was asked waits, as it said last, and what they do; asks it again now and then. Until
-  /// it has said so: "the other members".
+  /// Members that the host is still waiting for, as last reported, and their activities; asks it again now and then.
+  /// Until it has said so: "the other members".
   std::vector<std::string> awaited();
   bool is_answered() const;
-  /// The answer, once it is there. Errors of Meeting::join(), of the transport, and kInvalidArgument: a malformed one.
+  /// The answer, once it has come. Errors of Meeting::join(), of the transport, and kInvalidArgument: a malformed one.
   Result<Met> answer() const;
 
  private:

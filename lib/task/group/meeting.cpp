@@ -266,7 +266,7 @@ void Meeting::set_lost(const std::string& name, bool is_lost) {
   if (found != names_.end()) is_lost_[static_cast<std::size_t>(found - names_.begin())] = is_lost;
 }
 
-/// The newest generation that one of those who are here was a member of.
+/// The newest generation that one of the present members was in.
 const Generation& Meeting::last() const {
   static const Generation none;
   const Generation* newest = &none;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How members meet: who has come, whether they agree, and what all are told once nobody is missing. Private to the
+// How members meet: which have come, whether they agree, and the result for all once none is missing. Private to the
 // room. Thread rule: a state machine without threads or clocks.
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ struct Generation {
   friend bool operator==(const Generation&, const Generation&) = default;
 };
 
-/// What a member says of itself when it joins.
+/// A member's description of itself when it joins.
 struct JoinRequest {
   std::string name;     // "worker:1"
   std::string host;     // collective::host_id()
@@ -38,7 +38,7 @@ struct JoinRequest {
   /// Members of `last`, by name and incarnation, that it has lost without a word from them, or could not connect to.
   std::vector<std::pair<std::string, std::uint64_t>> unreached = {};
 };
-/// What every member is told.
+/// The result for every member.
 struct MeetingResult {
   std::uint64_t generation = 1;
   std::vector<collective::Member> members;  // by rank
@@ -47,13 +47,13 @@ struct MeetingResult {
   std::vector<std::string> at;              // by rank: addresses of their endpoints
   collective::Secret secret{};
 };
-/// The answer of who doesn't hold the meeting, or is only asked who does: whom to ask. Empty: it doesn't know. Also the
+/// Reply of a task that doesn't hold the meeting, or is only asked: which task to ask. Empty: it doesn't know. Also the
 /// answer to a member that the meeting has ended without.
 struct Referral {
   std::string to = {};
   std::uint64_t generation = 0;           // that makes steps, or meets again, there; 0: a first meeting
-  std::string at = {};                    // where whom to ask is, if it is known
-  std::vector<std::string> missing = {};  // for whom a meeting that is held there waits, and what they do
+  std::string at = {};                    // address of the task to ask, if known
+  std::vector<std::string> missing = {};  // members that a meeting held there waits for, and their activities
   std::vector<std::string> members = {};  // of the generation there
   std::vector<std::string> apart = {};    // members that the asker has to reach before it asks again
 };
@@ -69,14 +69,14 @@ std::optional<Referral> parse_referral(std::string_view text);  // nullopt: it i
 /// kInvalidArgument: the two members disagree about what must be the same in all; it says what, and what each has.
 Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other);
 
-/// True if those who are present may go on as this generation's successor, so that never two sides of a cut do: more
-/// than half of its members, or half with the first one, or all whose processes aren't known to have ended.
+/// True if the present members may continue as this generation's successor, so that never two sides of a cut do: more
+/// than half of its members, or half with the first one, or all members except those known to have ended.
 bool has_quorum(const Generation& last, const std::vector<std::string>& present, const std::vector<std::string>& ended);
 
 class Meeting {
  public:
   /// `names`: of all that may be members, in the cluster's order. `least`: how many suffice; 0: all. `most`: others may
-  /// come, too, up to so many members; 0: nobody else.
+  /// come, too, up to this many members; 0: nobody else.
   explicit Meeting(std::vector<std::string> names, int least = 0, int most = 0)
       : names_(std::move(names)),
         least_(least > 0 ? static_cast<std::size_t>(least) : names_.size()),
@@ -91,14 +91,14 @@ class Meeting {
   Result<int> join(const JoinRequest& request);
   /// Ends it: there will be no group, and whoever comes is told why.
   void give_up(Error why) { difference_ = std::move(why); }
-  /// Why there will be no group, where all must come: what two of those who came differ in, or give_up()'s. nullopt:
-  /// there may be one.
+  /// The reason why there will be no group, where all must come: a difference between two members, or give_up()'s.
+  /// nullopt: there may be one.
   const std::optional<Error>& difference() const { return difference_; }
   /// True once all have come, whether they were let in or not.
   bool has_seen_all() const { return seen_.size() == names_.size(); }
   /// Forgets a member whose connection has ended, unless the meeting is over.
   void forget(int place);
-  /// Says whether nobody waits for this task any more, since its process has ended or doesn't answer.
+  /// Says whether nobody waits for this task, since its process has ended or doesn't answer.
   void set_lost(const std::string& name, bool is_lost);
   /// Names of those that have come.
   std::vector<std::string> joined() const;
@@ -112,9 +112,9 @@ class Meeting {
   /// order. `secret`: fresh.
   MeetingResult end(const collective::Secret& secret);
   /// Names of those that have come, but are left out, since they and other members don't reach each other, as one of
-  /// them says: those that are left all reach each other. Who doesn't reach most is left out first, then who is last.
+  /// them says: those that are left all reach each other. The one that fewest reach goes first, then the last one.
   std::vector<std::string> left_out() const;
-  /// Those that have come whom this one doesn't reach, or that don't reach it.
+  /// Members that have come and that this one doesn't reach, or that don't reach it.
   std::vector<std::string> apart_from(const std::string& name) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a member knows of the others: who is in its generation, as which process, who is lost, and who has ended.
-// Private to the room. Thread rule: a state machine without threads or clocks.
+// A member's knowledge of the others: which are in its generation, as which process, which are lost, and which have
+// ended. Private to the room. Thread rule: a state machine without threads or clocks.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -50,15 +50,15 @@ class Roster {
   void begin_meeting() { lost_meanwhile_.clear(); }
   /// A task that was lost since has come all the same.
   void has_come(const std::string& name) { lost_meanwhile_.erase(name); }
-  /// Takes on the generation that a meeting ended with: who has met is there, even if this process hasn't connected to
-  /// it again yet. Returns members that were lost since the meeting began, and not before they came.
+  /// Adopts the generation that a meeting ended with: members that met are alive, even if this process hasn't
+  /// reconnected to them yet. Returns members that were lost since the meeting began, and not before they came.
   std::vector<std::string> adopt(const MeetingResult& met);
   bool is_member(const std::string& name) const { return incarnations_.contains(name); }
 
  private:
   Generation generation_;
   std::map<std::string, std::uint64_t> incarnations_;  // of its members
-  std::set<std::string> lost_, ended_;                 // who has ended is lost, too
+  std::set<std::string> lost_, ended_;                 // a member that has ended is lost, too
   std::set<std::string> silent_, unconnected_;         // of unreached()
   std::map<std::string, std::string> reasons_;         // of losses
   std::set<std::string> up_;

@@ -16,7 +16,7 @@ std::string rounded_seconds(Duration duration) {
   return rounded_duration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
 
-/// What a task does, as it says: "has been at step 23 for 12s".
+/// A task's activity as it reports it: "has been at step 23 for 12s".
 std::string describe(const TaskStatus& status) {
   const std::string time = rounded_seconds(std::chrono::milliseconds(status.doing_ms));
   if (!status.waits_for.empty()) return fmt::format("has waited for {} for {}", printable(status.waits_for), time);

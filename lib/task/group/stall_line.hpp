@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line about a long wait: what a member is at, for whom it waits, and what these do. Private to the room. Thread
+// The line about a long wait: a member's activity, the members it waits for, and theirs. Private to the room. Thread
 // rule: plain values, each on one thread at a time.
 #include <optional>
 #include <string>
@@ -32,7 +32,7 @@ class StallLine {
   /// `own`: status of the member that waits; `members`: by rank.
   StallLine(const TaskStatus& own, const collective::Stalled& wait, const std::vector<std::string>& members);
 
-  /// Names of those who are to be asked what they do: the first few that are waited for.
+  /// Names of members to ask for their activity: the first few that are waited for.
   const std::vector<std::string>& asked() const { return asked_; }
   void answered(const std::string& name, const Result<TaskStatus>& status);
   bool is_complete() const { return answers_.size() == asked_.size(); }

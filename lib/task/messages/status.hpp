@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a task says of its process, whatever it does. Private to the room. Thread rule: pure functions.
+// A task's report about its process, independent of its role. Private to the room. Thread rule: pure functions.
 #include "tfd/base/deadline.hpp"
 #include "tfd/task/task_client.hpp"
 

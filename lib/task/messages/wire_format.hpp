@@ -66,7 +66,7 @@ class Writer {
     count(text.size());
     bytes_.append(text);
   }
-  /// Writes the count of what follows.
+  /// Writes the count of the following elements.
   void count(std::size_t count) { put(static_cast<std::uint32_t>(count)); }
 
   const std::string& bytes() const { return bytes_; }

@@ -25,7 +25,7 @@
 namespace tfd::task {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{256} << 10;    // bytes between two looks whether it is cancelled
+constexpr std::size_t kChunk = std::size_t{256} << 10;    // bytes between two checks for cancellation
 constexpr std::size_t kReleased = std::size_t{64} << 20;  // bytes that are written before their memory is released
 constexpr Duration kIdleTime = std::chrono::seconds(15);
 constexpr std::size_t kMostToken = 128;
@@ -70,7 +70,7 @@ class NewFile {
     bytes_ += bytes.size();
     return {};
   }
-  /// Where what is written next may be put, and writing so much of it.
+  /// Space for the next bytes, and writing a number of them.
   Result<std::span<std::byte>> space() {
     const std::span<std::byte> out = writer_.space();
     if (out.empty()) return fail(Code::kResourceExhausted, "cannot write {}: no memory", path_);
@@ -157,7 +157,7 @@ class PartFile {
       const auto& [name, value] = values_[at_];
       const bool is_watched = finite_ && finite_->contains(name);
       while (offset_ < value.byte_size()) {
-        if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it any more");
+        if (is_cancelled.load(std::memory_order_relaxed)) return fail(Code::kCancelled, "nobody waits for it");
         if (left == 0 || leave_off.load(std::memory_order_relaxed)) return {};
         const std::span<std::byte> space = TFD_TRY(file_.space());
         const std::size_t size = std::min({value.byte_size() - offset_, left, kChunk, space.size()});
@@ -172,7 +172,7 @@ class PartFile {
     }
     return {};
   }
-  /// The memory of what is written.
+  /// Releases the memory of written values.
   void release() {
     for (; released_ < at_; ++released_) values_[released_].second = {};
   }
@@ -191,13 +191,13 @@ class PartFile {
   variable::NamedValues values_;
   PartWriter::Names finite_;  // those that must be finite; null: none
   std::size_t at_ = 0;        // those before it are written
-  std::size_t offset_ = 0;    // and so many bytes of this one
+  std::size_t offset_ = 0;    // bytes of this one written
   std::size_t released_ = 0;  // those before it are gone
   std::uint64_t digest_ = 0;
 };
 
-/// Writes a part in time that nobody else wants, so that updates go on as ever; what is left when that takes too long,
-/// since the processors are always busy, or somebody waits for it, as anybody else does.
+/// Writes a part in processor time that nobody else wants, so that updates go on as ever; the rest at normal priority,
+/// if that takes too long because the processors are always busy, or if somebody waits for it.
 Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
                                             const PartWriter::Names& finite, const std::atomic<bool>& is_cancelled,
                                             const std::atomic<bool>& is_hurried) {
@@ -299,7 +299,7 @@ void PartWriter::work() {
     if (waiting_.empty()) return;
     const std::shared_ptr<Work> work = waiting_.front();
     lock.unlock();
-    Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it any more");
+    Result<transport::Message> answer = fail(Code::kCancelled, "nobody waits for it");
     try {
       if (!work->is_cancelled.load(std::memory_order_relaxed)) answer = work->run(*work);
     } catch (const std::bad_alloc&) {

@@ -3,7 +3,7 @@
 //
 // Writes a parameter server's parts of checkpoints to disk, on threads of its own, while updates go on. Where to is
 // what a coordinator says, so it is checked: only into directories that a probe of the present run has shown, only new
-// files of a part's name, within the directory of an unfinished checkpoint that is there. Thread rule: its functions
+// files of a part's name, within the directory of an existing unfinished checkpoint. Thread rule: its functions
 // are called on the endpoint's I/O thread, but stop().
 #include <atomic>
 #include <condition_variable>
@@ -34,7 +34,7 @@ class PartWriter {
   /// kInternal: one of `finite` is not finite, and no part is written.
   void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
              Names finite, std::uint64_t epoch, transport::Responder responder);
-  /// Somebody waits for what this connection has being written: it isn't left to idle time any more.
+  /// Somebody waits for this connection's write: it is no longer left to idle time.
   void hurry(std::uint64_t connection);
   /// Ends what was begun for an export of this connection, or for all of them.
   void cancel(std::uint64_t connection, std::uint64_t export_id);

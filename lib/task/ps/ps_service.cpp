@@ -53,7 +53,7 @@ Result<variable::VariableStore> make_store(const program::Program& program, cons
 
 /// Variables that must be finite in checkpoints, by the names that they have on parameter servers.
 PartWriter::Names stored_finite(const program::Program& program, const Placement& placement) {
-  auto out = std::make_shared<std::set<std::string>>();  // shared with what is being written
+  auto out = std::make_shared<std::set<std::string>>();  // shared with current writes
   for (const std::string& name : step::variables_to_stay_finite(program))
     for (const variable::PlacedVariable* copy : placed_of(placement, name))
       for (std::size_t i = 0; i < copy->ps.size(); ++i) out->insert(stored_name(*copy, i));

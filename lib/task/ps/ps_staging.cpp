@@ -6,7 +6,7 @@
 
 namespace tfd::task {
 
-// What could fail is checked now, so that a commit can't.
+// Everything that could fail is checked now, so that a commit can't.
 Result<void> PsService::stage(const transport::Caller& caller, const transport::Message& request,
                               transport::Responder& responder) {
   UpdateRequest update = TFD_TRY(decode_update(request));
@@ -44,7 +44,7 @@ Result<void> PsService::commit(const transport::Message& request, transport::Res
   return {};
 }
 
-// The variables that it was about aren't known any more: the answer waits for all that is under way.
+// Its variables are no longer known: the answer waits for all that is under way.
 void PsService::answer_again(const Commit& commit, transport::Responder responder) {
   VariableQueues::Request wait{
       .targets = served_->all(), .is_small = true, .done = {}, .responder = std::move(responder)};
@@ -65,7 +65,7 @@ Result<void> PsService::abort(const transport::Message& request) {
   return {};
 }
 
-/// Goes on with requests whose workers have nothing undecided any more, in the order they came.
+/// Continues requests whose workers have nothing left undecided, in the order they came.
 void PsService::decided() {
   std::deque<Undecided> left, ready;
   for (Undecided& one : undecided_) {

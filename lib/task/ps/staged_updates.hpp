@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The updates that wait on a parameter server until the coordinator has picked an attempt of their closure, with
-// --strict. One attempt of a sequence number at a time is kept: the latest. What waits is bounded in bytes, except that
+// --strict. One attempt of a sequence number at a time is kept: the latest. Staged bytes are bounded, except that
 // each worker may always have one attempt here, so that no two servers wait for each other. A state machine: no lock,
 // clock or socket. Thread rule: thread-compatible; lives on the endpoint's I/O thread.
 #include <cstdint>
@@ -41,11 +41,11 @@ class StagedUpdates {
   std::optional<std::uint32_t> find_committed(std::uint64_t sequence) const;
   /// Drops this attempt and earlier ones, now and when they come later.
   void abort(const variable::Attempt& attempt);
-  /// Drops everything; what is committed stays known.
+  /// Drops everything; committed attempts stay known.
   void abort_all();
   /// Drops what there is of a sequence number that is over.
   void drop(std::uint64_t sequence);
-  /// The same for all below; of these nobody asks any more.
+  /// The same for all below; nobody will ask about these.
   void settle(std::uint64_t below);
 
   /// Adds the attempts that were committed, and those that are staged.

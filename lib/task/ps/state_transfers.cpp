@@ -117,7 +117,7 @@ void StateTransfers::probe(std::uint64_t connection, const transport::Message& r
   writer_.probe(connection, std::move(*probe), request.epoch, std::move(responder));
 }
 
-// The export ends with it: what is written is released, so that updates need no copies of it any more.
+// The export ends with it: written values are released, so that updates no longer need copies of them.
 void StateTransfers::write_part(std::uint64_t connection, const transport::Message& request,
                                 transport::Responder responder) {
   const auto part = decode_write_part(request);

@@ -25,7 +25,7 @@ class StateTransfers {
   void handle(const Served& served, const transport::Caller& caller, const transport::Message& request,
               transport::Responder responder);
   void caller_gone(std::uint64_t connection);
-  /// What is written must have finite values of these variables, by the names that they have here.
+  /// Written states must have finite values of these variables, by the names that they have here.
   void expect_finite(PartWriter::Names names) { finite_ = std::move(names); }
   /// Ends transfers without a request since then; true if others are left.
   bool drop_unused(Clock::time_point since);
@@ -51,7 +51,7 @@ class StateTransfers {
   struct Import {
     std::uint64_t connection = 0;
     Clock::time_point used;
-    Served served;  // whose it will be
+    Served served;  // its future owner
     variable::NamedValues values;
     std::uint64_t bytes = 0;
   };

@@ -45,7 +45,7 @@ class VariableQueues : public std::enable_shared_from_this<VariableQueues> {
     std::vector<std::size_t> targets;  // indices of variables; may repeat
     bool is_small = false;             // fast enough for the I/O thread, if its queues are empty
     bool changes = false;              // makes new versions
-    /// Asked of what is small once the queues are empty: false if it isn't fast enough, after all; null: true.
+    /// Asked about small updates once the queues are empty: false if it isn't fast enough, after all; null: true.
     std::function<bool()> is_fast = {};
     std::function<Result<void>(std::size_t part)> at = {};  // work at targets[part]; null: it only waits its turn
     /// Called when all parts are done, on the last part's thread; the error is the first failed part's.

@@ -309,8 +309,9 @@ class Server final : public TaskServer {
         transport::Responder one = std::move(*question->responder);
         question->responder.reset();
         if (!answers) return end(std::move(one));
-        one.reply(fail(Code::kPermissionDenied, "{} belongs to another run (epoch {}), whose coordinator is there",
-                       ps_name(), newest()));
+        one.reply(fail(Code::kPermissionDenied,
+                       "{} belongs to another run (epoch {}), whose coordinator is still connected", ps_name(),
+                       newest()));
       });
   }
 
@@ -352,7 +353,7 @@ class Server final : public TaskServer {
   Clock::time_point started_;
   PsService ps_;
   CoordinationService coordination_;
-  std::optional<Brought> brought_;                 // used by the I/O thread only, like what follows
+  std::optional<Brought> brought_;                 // used by the I/O thread only, like the next one
   std::map<std::uint64_t, Holders> holders_ = {};  // by the epoch of the run
   bool was_asked_ = false;                         // for more than its status
   std::atomic<bool> ready_{false};                 // requests may come before start() has returned

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The executing half of a worker: its program with compiled functions, iterators, its own variables, and its view of
-// those on parameter servers. WorkerService decides what is run when, and for whom. Thread rule: one thread, the
-// worker's executor; what is marked so may be called from any.
+// those on parameter servers. WorkerService decides on the order of runs and their callers. Thread rule: one thread,
+// the worker's executor; functions marked so may be called from any.
 #include <atomic>
 #include <map>
 #include <memory>
@@ -35,7 +35,7 @@ class ClosureExecutor {
   /// failure leaves the previous program in place.
   Result<transport::Message> load(const transport::Message& request, const std::optional<transport::Message>& program,
                                   const std::stop_token& stop);
-  /// Answers requests about the program other than kRun. `stop`: nobody waits for the answer any more.
+  /// Answers requests about the program other than kRun. `stop`: nobody waits for the answer now.
   Result<transport::Message> answer(const transport::Message& request, const std::stop_token& stop);
   /// Runs a closure; it may end while its update is still in flight.
   struct Run {
@@ -90,7 +90,7 @@ class ClosureExecutor {
   Activity& activity_;
   const std::shared_ptr<const function::CommandStop> stop_commands_;  // shared with the commands
   std::atomic<std::uint64_t> epoch_{0};
-  std::stop_token stop_;  // of what is run now
+  std::stop_token stop_;  // of the current run
   Clock::time_point driven_{};
 
   int replicas_ = 1;

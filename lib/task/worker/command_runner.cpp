@@ -142,7 +142,7 @@ void CommandRunner::answer(const transport::Message& request, transport::Respond
       if (!asked) return responder.reply(fail(std::move(asked).error()));
       const auto session = sessions_.find(asked->epoch);
       if (session == sessions_.end() || !session->second.ending.empty())
-        return responder.reply(fail(Code::kCancelled, "{} has no such session (any more)", task_));
+        return responder.reply(fail(Code::kCancelled, "{} has no such session, or it has ended", task_));
       ++unfinished_;
       session->second.waiting.push_back({std::move(asked->command), std::move(responder)});
       return start_waiting(session->second);

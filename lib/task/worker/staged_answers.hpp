@@ -18,7 +18,7 @@ class StagedAnswers {
   /// Sends an answer; the number is that of answers before it, but for failures.
   using Send = std::function<void(std::uint64_t number)>;
   struct Place {
-    std::optional<Send> send = {};  // once it is there; empty: a failure
+    std::optional<Send> send = {};  // once it is ready; empty: a failure
   };
   /// The place of a closure that has run, before the next one runs.
   std::shared_ptr<Place> take_place() {
@@ -40,7 +40,7 @@ class StagedAnswers {
 
  private:
   Mutex mutex_;
-  std::deque<std::shared_ptr<Place>> places_ TFD_GUARDED_BY(mutex_);  // shared with those who fill them
+  std::deque<std::shared_ptr<Place>> places_ TFD_GUARDED_BY(mutex_);  // shared with the threads that fill them
   std::uint64_t sent_ TFD_GUARDED_BY(mutex_) = 0;
 };
 

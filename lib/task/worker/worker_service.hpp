@@ -34,7 +34,7 @@ class WorkerService {
   /// Answers closures that haven't started, or arrive later, as dropped.
   void drop(const DropWaiting& drop);
   void give_back(const GiveBack& give_back);
-  /// Drops the caller's requests: nobody waits for the answers any more.
+  /// Drops the caller's requests: nobody waits for the answers now.
   void caller_gone(const transport::Caller& caller);
   void fill(TaskStatus& status) const;
   /// Epoch of the newest load request, whether its program is loaded yet or not.
@@ -46,12 +46,12 @@ class WorkerService {
   struct Job {
     transport::Message request;
     transport::Responder responder;
-    std::uint64_t connection = 0;                    // whose it is
+    std::uint64_t connection = 0;                    // its owner
     std::optional<transport::Message> program = {};  // of a load
   };
 
   void execute(std::stop_token stop);
-  /// Does the endpoint's I/O until there is a job: who asked for the last one mostly asks for more.
+  /// Does the endpoint's I/O until there is a job: a caller mostly asks again soon.
   void drive(const std::stop_token& stop) TFD_EXCLUDES(mutex_);
   std::deque<Job> take_calls(std::size_t most, const std::function<bool(const step::FunctionCall&)>& is_meant)
       TFD_REQUIRES(mutex_);

@@ -78,7 +78,7 @@ bool RingDoor::has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>
   return link || link.error().code != Code::kUnavailable || Clock::now() >= visitor.until;
 }
 
-// Many who come at once don't throw each other out: who has named a token is in before the next one is accepted.
+// Many connections at once don't displace each other: one that has named a token is in before the next is accepted.
 Result<std::vector<std::unique_ptr<RingLink>>> RingDoor::let_in() {
   std::vector<std::unique_ptr<RingLink>> in;
   visitors_.remove_if([&](Visitor& visitor) { return has_left(visitor, in); });

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How two processes of one host and one user come to share rings. Who asks offers it in its hello: the name of a Unix
-// socket, and a token that nobody else is told. Who answers connects there, names the token and hands over memory; who
-// isn't on this host, in this network namespace, this user's, or lets nobody in, answers over the network as before. So
-// the hello's connection has proven the cluster's key already. Thread rule: lives on the I/O thread; nothing blocks.
+// How two processes of one host and one user come to share rings. The connecting side offers it in its hello: the name
+// of a Unix socket, and a secret token. The answering side connects there, names the token and hands over memory; a
+// process on another host, in another network namespace, or of another user answers over the network as before. So the
+// hello's connection has proven the cluster's key already. Thread rule: lives on the I/O thread; nothing blocks.
 #include <list>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ class RingDoor {
   /// `wire` is told, with 0, that somebody is at the door.
   static Result<std::unique_ptr<RingDoor>> open(Poller& poller, Poller::Watcher& wire);
 
-  /// What the hello on this link says.
+  /// The offer in the hello on this link.
   std::string offer(LinkId link);
   /// Its answer came another way, or the link is gone. False: nothing was offered, or it was taken up.
   bool withdraw(LinkId link);
@@ -49,9 +49,9 @@ class RingDoor {
       : poller_(poller), wire_(wire), name_(std::move(name)), listener_(std::move(listener)) {}
   /// False: nobody waits to be accepted. Else the last visitor is a new one.
   Result<bool> accept_one();
-  /// What has come of a visitor. kUnavailable: nothing yet.
+  /// Reads from a pending connection. kUnavailable: nothing yet.
   Result<std::unique_ptr<RingLink>> admit(Visitor& visitor);
-  /// Whether a visitor is none any more: it is in, was turned away, or took too long.
+  /// Whether a connection is no longer pending: it is in, was turned away, or took too long.
   bool has_left(Visitor& visitor, std::vector<std::unique_ptr<RingLink>>& in);
 
   Poller& poller_;

@@ -12,7 +12,7 @@ constexpr std::size_t kSizeBytes = 4, kPadding = 8;
 constexpr std::uint32_t kPieceBit = std::uint32_t{1} << 31;
 constexpr std::size_t kMostUnannounced = 64 << 10;             // more of it is read while the rest is written
 constexpr int kMostUnread = process::kUnreadBells / 4;         // some ring meanwhile
-constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that who waits for room gets it
+constexpr std::size_t kMostRecord = RingLink::kRingBytes / 2;  // so that a sender that waits for room gets it
 
 std::size_t padded(std::size_t size) { return (kSizeBytes + size + kPadding - 1) / kPadding * kPadding; }
 

@@ -26,10 +26,10 @@ class RingLink {
   LinkId id() const { return id_; }
   int fd() const { return line_->bell.get(); }
 
-  /// Sends now, or keeps it until there is room; who sleeps is woken by announce(). False: the other side breaks the
+  /// Sends now, or keeps it until there is room; announce() wakes a sleeping reader. False: the other side breaks the
   /// rules.
   bool send(Parcel parcel);
-  /// Wakes the other side if it waits for what was sent.
+  /// Wakes the other side if it waits for messages.
   void announce();
   /// Sends what waits for room, and announces it; false as send().
   bool flush();
@@ -39,17 +39,17 @@ class RingLink {
     std::span<const std::byte> bytes;
     bool is_piece = false;  // `bytes` lie in the ring, where the other side can change them; others are copied out
   };
-  /// The next one, valid until done(); none: there is none now. kInvalidArgument: what is there is none.
+  /// The next one, valid until done(); none: there is none now. kInvalidArgument: the bytes aren't a record.
   Result<std::optional<Record>> next();
   /// Gives back the room of the record that next() returned.
   void done();
 
   /// Called whenever the bell has rung, `is_last` where the other side has closed it. It is read for some only.
   void on_bell(bool is_last);
-  /// Reads the bell: what came with it, and that the other process has ended.
+  /// Reads the bell: the descriptor that came with it, or the end of the other process.
   void answer_bell();
   bool has_ended() const { return has_ended_; }
-  /// False: there is something to do by now. Otherwise the bell rings when there is.
+  /// False: there is something to do by now. Otherwise the bell rings later.
   bool prepare_to_sleep();
 
   RingLoans& loans() { return loans_; }
@@ -58,7 +58,7 @@ class RingLink {
   Result<bool> put(const Parcel& parcel);
 
   LinkId id_;
-  std::shared_ptr<RingLine> line_;  // with what is borrowed
+  std::shared_ptr<RingLine> line_;  // with borrowed memory
   RingLoans loans_;
   std::deque<Parcel> unsent_;
   std::vector<std::byte> copy_;  // of the record that is being read

@@ -5,7 +5,7 @@
 // heap once, marks a loan in the memory that both share, and keeps the tensor until the mark is gone: the borrower
 // takes it away when it lets go of its tensor, on any thread, without a message. A connection that ends leaves its
 // loans behind: their memory isn't used for anything else before the borrower has let go, or has ended. Thread rule:
-// lives on the I/O thread; what was borrowed lives anywhere.
+// lives on the I/O thread; borrowed tensors live anywhere.
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,7 +20,7 @@ namespace tfd::transport {
 
 /// A connection, for as long as something of it is lent.
 struct RingLine {
-  process::Fd bell;  // its end tells the other side that nothing is borrowed any more
+  process::Fd bell;  // its end tells the other side that nothing is borrowed
   process::SharedRings rings;
 };
 
@@ -35,13 +35,13 @@ class RingLoans {
   bool has_lent() const { return !lent_.empty(); }
   /// Keeps what is lent for longer than the connection, and than this object.
   void leave_behind();
-  /// Lets go of what was left behind and isn't read any more; now and then.
+  /// Frees abandoned loans that are no longer read; called now and then.
   static void settle_left_behind();
 
   /// The other side's heap. From now on it may lend, if the heap can be mapped.
   void take_heap(const process::Fd& heap);
   bool has_heap() const { return theirs_ != nullptr; }
-  /// What the other side lends; its storage gives it back. kInvalidArgument: it hasn't lent that.
+  /// Memory that the other side lends; its storage gives it back. kInvalidArgument: it hasn't lent that.
   Result<std::shared_ptr<tensor::Storage>> borrow(const Loan& loan, std::size_t bytes);
 
  private:

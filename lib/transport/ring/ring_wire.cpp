@@ -31,7 +31,7 @@ RingWire::RingPtr RingWire::find(LinkId link) const {
 bool RingWire::add(std::unique_ptr<RingLink> link) {
   const auto whose = static_cast<std::uint64_t>(link->id());
   if (!poller_->add(link->fd(), EPOLLIN | EPOLLRDHUP | EPOLLET, this, whose)) return false;
-  tensor::SharedHeap::make();  // so that what is made from now on can be lent
+  tensor::SharedHeap::make();  // so that tensors made from now on can be lent
   const auto ring = std::make_shared<Ring>();
   ring->link = std::move(link);
   rings_[ring->link->id()] = ring;
@@ -114,7 +114,7 @@ void RingWire::let_in() {
       sink_->on_closed(id, "no descriptor or memory is left");
     }
   if (in) return;
-  // Those who were told of the door wait behind it: they are left, and come again over the network.
+  // Connections that wait behind the door are dropped, and come again over the network.
   offers_ = false;
   const std::vector<LinkId> waiting = door_->waiting();
   door_.reset();
@@ -187,7 +187,7 @@ void RingWire::on_message(LinkId link, std::span<const std::byte> bytes) {
   sink_->on_message(link, bytes);
 }
 
-// What the other process had written before is there to be read.
+// Messages that the other process wrote before are still to be read.
 void RingWire::on_closed(LinkId link, const std::string& reason) {
   if (const RingPtr ring = find(link)) {
     ring->link->answer_bell();

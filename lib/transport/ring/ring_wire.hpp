@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Links of another wire, whose bytes go through shared memory where both processes are this host's and this user's: the
-// hello offers it, and who takes it up sends everything from its welcome on that way. The other wire's connection stays
-// where it is, and its end, like the end of the other process, is the link's. Thread rule: see Wire.
+// hello offers it, and a peer that takes it up sends everything from its welcome on that way. The other wire's
+// connection stays where it is, and its end, like the end of the other process, is the link's. Thread rule: see Wire.
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -62,7 +62,7 @@ class RingWire final : public Wire, private Wire::Sink, private Poller::Watcher 
   /// A bell, which says that its ring is worth a look, or the door's.
   void on_ready(std::uint64_t whose, std::uint32_t events) override;
 
-  // What comes over the other wire.
+  // Events of the other wire.
   void on_message(LinkId link, std::span<const std::byte> bytes) override;
   Place place_piece(LinkId link, std::size_t size) override { return sink_->place_piece(link, size); }
   void on_piece(LinkId link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) override {

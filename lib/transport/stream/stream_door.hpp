@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How two processes that have greeted each other come to a stream of their own: who answers offers it in its welcome, a
-// port, a token that nobody else is told, and, under a key, two secrets that encrypt the stream, since the welcome is
-// encrypted itself. Who asked connects there and names the token. Thread rule: lives on the I/O thread; nothing blocks.
+// How two processes that have greeted each other come to a stream of their own: the answering side's welcome offers a
+// port, a secret token, and, under a key, two secrets that encrypt the stream, since the welcome is encrypted itself.
+// The connecting side connects there and names the token. Thread rule: lives on the I/O thread; nothing blocks.
 #include <array>
 #include <list>
 #include <map>
@@ -21,7 +21,7 @@
 
 namespace tfd::transport {
 
-/// What is offered.
+/// The parts of an offer.
 struct StreamOffer {
   static constexpr std::size_t kTokenBytes = 16, kSecretBytes = 32;
   using Secret = std::array<std::byte, kSecretBytes>;
@@ -42,19 +42,19 @@ struct StreamOffer {
 
 class StreamDoor {
  public:
-  /// Listens beside the endpoint, at a port of its own; `wire` is told, with 0, that somebody is there.
+  /// Listens beside the endpoint, at a port of its own; notifies `wire`, with 0, of pending connections.
   static Result<std::unique_ptr<StreamDoor>> open(Poller& poller, Poller::Watcher& wire, const std::string& host,
                                                   bool is_sealed);
 
   static constexpr std::size_t kMostOffers = 4096;
 
-  /// What the welcome on this link says. Of more than kMostOffers the oldest is withdrawn: who was killed stays among
-  /// them.
+  /// The offer in the welcome on this link. Beyond kMostOffers the oldest is withdrawn: offers to killed processes stay
+  /// among them.
   std::string offer(LinkId link);
   /// The link is gone.
   void withdraw(LinkId link);
 
-  /// Those who have named their token by now. kResourceExhausted: no descriptor is left to let anybody in.
+  /// Connections that have named their token by now. kResourceExhausted: no descriptor is left to accept one.
   Result<std::vector<std::unique_ptr<StreamLink>>> let_in();
 
  private:
@@ -66,7 +66,7 @@ class StreamDoor {
   StreamDoor(Poller& poller, Poller::Watcher& wire, process::Fd listener, std::uint16_t port, bool is_sealed)
       : poller_(poller), wire_(wire), listener_(std::move(listener)), port_(port), is_sealed_(is_sealed) {}
   Result<void> accept_all();
-  /// Whether a visitor is none any more: it is in, was turned away, or took too long.
+  /// Whether a connection is no longer pending: it is in, was turned away, or took too long.
   bool has_left(Visitor& visitor, std::vector<std::unique_ptr<StreamLink>>& in);
 
   Poller& poller_;

@@ -34,7 +34,7 @@ class StreamLink {
   /// The next one, valid until the next call; none: it hasn't come whole. `sink` says where pieces go. kUnavailable:
   /// none will. kInvalidArgument: what came is none.
   Result<std::optional<Record>> next(Wire::Sink& sink);
-  /// Nobody wants the piece any more that is being received: the place where it goes is let go of.
+  /// Abandons the piece that is being received: releases its destination.
   void let_go() {
     if (body_.keep) use_own(body_.bytes.size());
   }
@@ -53,7 +53,7 @@ class StreamLink {
   std::unique_ptr<process::Stream> stream_;
   std::deque<Parcel> unsent_;
   std::size_t sent_ = 0;                    // bytes of the first of them, its head included
-  std::array<std::byte, kHeadBytes> head_;  // of what comes
+  std::array<std::byte, kHeadBytes> head_;  // of the next frame
   bool is_piece_ = false;
   Place body_;
   std::unique_ptr<std::byte[]> own_;  // where it goes if nobody says where

@@ -116,7 +116,7 @@ void StreamWire::connect_stream(LinkId link) {
   attempts_.insert_or_assign(link, Attempt{std::move(*socket), offer});
 }
 
-// Nothing is sent but the token until the other side has said that it is there: who waits in vain goes on as before.
+// Nothing is sent but the token until the other side has confirmed: a side that waits in vain goes on as before.
 void StreamWire::on_connected(LinkId link) {
   const auto found = attempts_.find(link);
   Attempt attempt = std::move(found->second);
@@ -139,7 +139,7 @@ void StreamWire::begin_sending(Line& line) {
 void StreamWire::let_in() {
   if (!door_) return;
   Result<std::vector<std::unique_ptr<StreamLink>>> in = door_->let_in();
-  if (!in) {  // those who wait behind the door go on as before
+  if (!in) {  // connections that wait behind the door go on as before
     offers_ = false;
     door_.reset();
     return;
@@ -247,7 +247,7 @@ void StreamWire::on_message(LinkId link, std::span<const std::byte> bytes) {
   heat(line);
 }
 
-// What the other process had sent before is there to be read, or on its way.
+// Messages that the other process sent before are still to be read, or on their way.
 void StreamWire::on_closed(LinkId link, const std::string& reason) {
   if (const LinePtr line = find(link); line && line->reads) {
     line->reason = reason;

@@ -55,7 +55,7 @@ class StreamWire final : public Wire, private Wire::Sink, private Poller::Watche
     bool is_broken = false;
     bool is_gone = false;  // dropped, perhaps while one of its messages is being handled
     std::uint32_t watched = 0;
-    std::optional<Clock::time_point> ends_at = {};  // libzmq's connection has ended: what was sent before still comes
+    std::optional<Clock::time_point> ends_at = {};  // libzmq's connection has ended: messages sent before still come
     std::string reason = {};
   };
   using LinePtr = std::shared_ptr<Line>;  // with a loop over them
@@ -76,16 +76,16 @@ class StreamWire final : public Wire, private Wire::Sink, private Poller::Watche
   /// A stream can be read or written, a connection stands, or somebody is at the door.
   void on_ready(std::uint64_t whose, std::uint32_t events) override;
   void let_in();
-  /// Has the poller wait for what there is to wait for.
+  /// Has the poller wait for everything that the line waits for.
   void watch(Line& line);
   void on_broken(Line& line);
   /// Hands over at most `most` messages of a stream. True: there may be more.
   bool receive_from(Line& line, int most);
-  /// Sends what was kept and hands over what has come. True: there may be more.
+  /// Sends kept messages and hands over received ones. True: there may be more.
   bool move(Line& line, int most);
   void end(Line& line, const std::string& reason);
 
-  // What comes by libzmq.
+  // Events of libzmq.
   void on_message(LinkId link, std::span<const std::byte> bytes) override;
   Place place_piece(LinkId link, std::size_t size) override { return sink_->place_piece(link, size); }
   void on_piece(LinkId link, std::span<const std::byte> bytes, std::shared_ptr<const void> keep) override {

@@ -92,7 +92,7 @@ void Callers::look() {
 }
 
 // libzmq sees the end of the connection and closes it. The descriptor's number may have been reused, but any connection
-// to our address is a caller's, who may reconnect.
+// to our address is a caller's, which may reconnect.
 void Callers::hang_up(int fd) const {
   const auto port_of = [](const std::string& address) { return address.substr(address.rfind(':') + 1); };  // or a path
   if (const auto name = name_of_socket(fd); name && port_of(*name) == port_of(address_)) ::shutdown(fd, SHUT_RDWR);

@@ -95,14 +95,14 @@ std::string Probes::why(const std::string& address) {
   Known& known = known_[address];
   const Clock::time_point now = Clock::now();
   if (known.fd >= 0 || now - known.since < kKept) return known.reason;
-  known.reason = kUnknown;  // what was found before says nothing about now
+  known.reason = kUnknown;  // earlier findings say nothing about now
   if (open_.size() == kMost) return known.reason;
   known.since = now;
   int error = 0;
   known.fd = start_connecting(address, error);
   if (known.fd >= 0) {
     open_.push_back(&known);
-    (void)poller_.add(known.fd, EPOLLOUT);  // or what is found is taken at the next turn
+    (void)poller_.add(known.fd, EPOLLOUT);  // or the result is taken at the next turn
   } else if (error != 0) {
     known.reason = reason_of(error);
   }

@@ -129,8 +129,8 @@ Result<void> ZmqWire::open() {
 Result<void> ZmqWire::monitor(Socket& socket, const char* name, int events, Socket& monitor) {
   if (zmq_socket_monitor(socket.handle, name, events) != 0) return fail_zmq("cannot watch a socket");
   monitor.handle = zmq_socket(context_, ZMQ_PAIR);
-  // No high-water mark: at one, libzmq's own thread, and so all traffic, would wait until we read; at shutdown for
-  // ever.
+  // No high-water mark: at one, libzmq's own thread, and so all traffic, would wait until we read; at shutdown
+  // forever.
   if (monitor.handle == nullptr || !set(monitor.handle, ZMQ_RCVHWM, 0) || zmq_connect(monitor.handle, name) != 0)
     return fail_zmq("cannot watch a socket");
   return watch(monitor);

@@ -97,7 +97,7 @@ class ZmqWire final : public Wire, private Poller::Watcher {
   static Failure failure_of(const Event& event);
   void on_hang_up(Sink& sink, LinkId link, const std::string& address, Failure failure);
   Result<void> watch(Socket& socket);
-  /// What is ready has messages that nothing signals again.
+  /// A ready socket may have messages that nothing signals again.
   void on_ready(std::uint64_t which, std::uint32_t events) override;
   static bool has_events(void* socket);
   void look_at_touched();

@@ -169,7 +169,7 @@ Result<std::string> save(const std::string& directory, const Checkpoint& checkpo
        index.checkpoints.erase(index.checkpoints.begin()))
     excess.push_back(std::move(index.checkpoints.front().second));
   if (has_index) TFD_TRY(write_checkpoint_index(directory, index));
-  // What can't be removed stays: the new checkpoint is there, and that is what was asked for.
+  // Old checkpoints that can't be removed stay: the new checkpoint exists, which is the purpose.
   for (const std::string& one : excess) remove_checkpoint(one);
   return path;
 }

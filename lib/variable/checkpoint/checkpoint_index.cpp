@@ -34,7 +34,7 @@ std::string index_path(const std::string& directory) {
   return (fs::path(directory) / std::string(kCheckpointIndexName)).string();
 }
 
-/// Paths of what has a checkpoint's name, by step.
+/// Paths that have a checkpoint's name, by step.
 Result<Steps> list_files(const std::string& directory) {
   Steps found;
   std::error_code error;
@@ -117,8 +117,8 @@ Result<CheckpointIndex> index_of_files(const std::string& directory, Steps files
                          .broken = std::move(broken)};
 }
 
-/// What the index names, and what the same run wrote beside it: the last one, where the process died before the index
-/// was written, and those it was about to remove, where it died after that.
+/// Checkpoints that the index names, and others of the same run beside it: the last one, where the process died before
+/// the index was written, and those it was about to remove, where it died after that.
 CheckpointIndex index_with_files(const std::string& directory, StoredIndex stored, Steps files) {
   CheckpointIndex out{.run = std::move(stored.run), .writer = std::move(stored.writer)};
   for (const std::string& name : stored.names) {

@@ -8,10 +8,10 @@ namespace {
 
 using hlo::Value;
 
-// What scalars() has beside the formula's own, in this order; each where the settings need it.
+// Scalars beside the formula's own, in this order; each where the settings need it.
 struct Surround {
   bool decays = false;      // the decay, and the rate
-  bool averages = false;    // what of the average is kept, and what of the value is taken
+  bool averages = false;    // shares of the average and of the value
   bool overwrites = false;  // whether the value becomes its average
 
   std::size_t count() const { return (decays ? 2 : 0) + (averages ? 2 : 0) + (overwrites ? 1 : 0); }

@@ -65,7 +65,7 @@ N moved(N mean, N x, N take) {
   return mean + (x - mean) * take;
 }
 
-// What surrounds the formula of an optimizer.
+// Steps around the formula of an optimizer.
 
 template <class N>
 N decayed(N w, N decay, N rate) {
@@ -76,7 +76,7 @@ template <class N>
 N unscaled(N g, N scale) {
   return g / scale;
 }
-/// What clip_by_norm() multiplies with: `norm` over this one. Both from the sum of the squares.
+/// The factor of clip_by_norm(): `norm` over this one. Both from the sum of the squares.
 template <class N>
 N norm_above(N square_sum, N norm) {
   return larger(sqrt(square_sum), norm);
@@ -85,7 +85,7 @@ template <class N>
 N clipped_by_norm(N g, N norm, N above) {
   return g * norm / above;
 }
-/// What clip_by_global_norm() multiplies with; NaN where the sum isn't finite.
+/// The factor of clip_by_global_norm(); NaN where the sum isn't finite.
 template <class N>
 N global_clip_scale(N square_sum, N norm) {
   const N one(1), use = sqrt(square_sum);
@@ -204,7 +204,7 @@ struct Adam {
   }
 
  private:
-  /// What both corrections make: the rate with them, and the root of the second one. Power: the type of the powers.
+  /// Result of both corrections: the corrected rate, and the root of the second one. Power: the type of the powers.
   template <class Power, class T>
   std::array<T, 2> factors(const Iteration<T>& now) const {
     const Power t = static_cast<Power>(now.number), root = sqrt(1 - pow(static_cast<Power>(beta_2), t));

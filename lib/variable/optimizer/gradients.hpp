@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done with gradients before an update: they are checked, and clipped as Keras does it. What is clipped is of
+// Treatment of gradients before an update: they are checked, and clipped as Keras does it. Clipped gradients are
 // floating-point numbers. Thread rule: free functions on their arguments.
 #include <string_view>
 

@@ -13,7 +13,7 @@
 
 namespace tfd::variable {
 
-/// What an update of its variables depends on.
+/// Settings on which an update of the group's variables depends.
 struct GroupSettings {
   struct Ema {
     std::string slot;

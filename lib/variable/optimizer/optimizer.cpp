@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all optimizers have in common around their formula: accumulation, decay, averages, groups, rows. A variable is
+// Code common to all optimizers around their formula: accumulation, decay, averages, groups, rows. A variable is
 // updated block by block, so that decay and averages find its elements in the cache.
 #include "tfd/variable/optimizer.hpp"
 
@@ -57,7 +57,7 @@ Lane<typename E::Number> widen_block(const Lane<typename E::Stored>& value, std:
   }
 }
 
-/// Stores halves; the numbers are afterwards what was stored.
+/// Stores halves; the numbers then equal the stored values.
 template <class E>
 void narrow_block(typename E::Number* numbers, std::int64_t count, typename E::Stored* to) {
   if constexpr (is_half<E>) {

@@ -15,7 +15,7 @@ struct Read {
   std::vector<double> numbers;  // its settings, in the order of the table
 };
 
-/// What a group may state too. Without `base` the defaults are the table's.
+/// Reads settings that a group may state, too. Without `base` the defaults are the table's.
 Read read_group(Settings& settings, const OptimizerInfo& info, const Read* base) {
   Read out;
   if (base != nullptr) out.group = base->group;

@@ -63,7 +63,7 @@ constexpr std::span kBetas = std::span(kAdam).first(3);
 constexpr std::string_view kAdamaxSlots[]{"momentum", "norm"};
 constexpr std::string_view kNadamSlots[]{"momentum", "velocity"};
 
-/// What Keras keeps depends on its settings.
+/// The slots that Keras keeps depend on its settings.
 Rule make_rmsprop(const Values& values) {
   const double rho = values["rho"], momentum = values["momentum"], epsilon = values["epsilon"];
   std::vector<Slot> slots = values.slots(values["centered"] != 0 ? 3 : 2);

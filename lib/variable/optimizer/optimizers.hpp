@@ -51,7 +51,7 @@ struct Setting {
   bool is_flag = false;
 };
 
-/// What a sparse gradient does to the rows that it doesn't name.
+/// Effect of a sparse gradient on the rows that it doesn't name.
 enum class OtherRows {
   kRest,  // they stay as they are: a gradient of zero changes nothing, or the original leaves them alone
   kMove,  // they get a gradient of zero, for moments decay

@@ -114,7 +114,7 @@ TEST_CASE("server def: infers what is the only one") {
   REQUIRE(one);
   CHECK(one->task == TaskId{"worker", 7});
   CHECK(one->protocol == "grpc");
-  CHECK(infer_server_def(spec, "ps", 4, "zmq")->task == TaskId{"ps", 4});  // what is given isn't checked
+  CHECK(infer_server_def(spec, "ps", 4, "zmq")->task == TaskId{"ps", 4});  // given values aren't checked
   CHECK(infer_server_def(spec, "ps", std::nullopt, std::nullopt).error().code == Code::kNotFound);
   spec.add_task("worker", 8, "h:2");
   CHECK(infer_server_def(spec, std::nullopt, std::nullopt, std::nullopt).error().message ==

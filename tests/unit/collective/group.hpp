@@ -14,7 +14,7 @@
 
 namespace tfd::collective {
 
-/// A plug-in in which threads stand for MPI's processes; `how`: what is wrong with it, as in meson.build.
+/// A plug-in in which threads play MPI's processes; `how`: its fault, as in meson.build.
 inline Engine fake_mpi(const std::string& how = "good") {
   return {EngineKind::kMpi, load_mpi_plugin(TFD_TEST_PLUGINS "/fake-mpi-" + how + ".so").value()};
 }

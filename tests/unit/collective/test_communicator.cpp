@@ -168,7 +168,7 @@ TEST_CASE("a gather of more bytes than the others expect names its member") {
   const auto is_named = [](const Error& error) {
     return error.message == "all_gather \"x\", step 1: worker:1: it has 100 bytes, more than 10";
   };
-  CHECK(std::ranges::count_if(errors.all, is_named) >= 1);  // who has the bytes may have got all it needs before
+  CHECK(std::ranges::count_if(errors.all, is_named) >= 1);  // a member with all its bytes may have ended before
 }
 
 TEST_CASE("a deadline names who is missing, in all members alike") {

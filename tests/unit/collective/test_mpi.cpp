@@ -41,7 +41,7 @@ Result<void> add_up(Communicator& communicator, std::int64_t elements, const std
   return {};
 }
 
-/// What the members' errors say, a line each in the order of ranks.
+/// The members' errors, a line each in the order of ranks.
 std::string errors_of(Group& group, const Engine& engine, const std::function<Result<void>(Communicator&)>& work) {
   std::vector<std::string> out(static_cast<std::size_t>(group.size()));
   group.run(
@@ -55,7 +55,7 @@ std::string errors_of(Group& group, const Engine& engine, const std::function<Re
 
 std::string without_times(const std::string& text) { return std::regex_replace(text, std::regex("[0-9.]+m?s "), ""); }
 
-/// The same line of so many members.
+/// The same line of `members` members.
 std::string lines_of(int members, const std::string& line) {
   return fmt::format("{}", fmt::join(std::vector<std::string>(static_cast<std::size_t>(members), line), "\n"));
 }

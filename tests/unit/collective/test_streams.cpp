@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stream does with bytes that aren't the peer's.
+// Streams with bytes that aren't the peer's.
 #include <sys/socket.h>
 
 #include <array>
@@ -144,7 +144,7 @@ TEST_CASE("streams: what was handed over has to be sealed memory of the right si
     REQUIRE(::sendmsg(near.get(), &message, 0) == 1);
     CHECK(take_shared_stream(std::move(far), soon())
               .error()
-              .message.starts_with("what was handed over isn't sealed memory of "));
+              .message.starts_with("the received descriptor isn't sealed memory of "));
   }
 }
 

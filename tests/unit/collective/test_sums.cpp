@@ -57,7 +57,7 @@ bool are_close(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-/// What the replicas have, and their sum in one process.
+/// The replicas' values, and their sum in one process.
 struct Replicas {
   std::vector<Tensor> leaves;
   std::vector<double> scales;

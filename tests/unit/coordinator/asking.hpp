@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests ask of a coordinator, in one word each: an answer that isn't good fails the test.
+// Requests of tests to a coordinator, in one word each: an answer that isn't good fails the test.
 #include "bed.hpp"
 
 namespace tfd::bed {
@@ -48,7 +48,7 @@ void until(Happened happened) {
   }
 }
 
-/// What the log says, line by line.
+/// The log, line by line.
 class Lines {
  public:
   Log log() {

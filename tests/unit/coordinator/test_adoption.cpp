@@ -22,7 +22,7 @@ CoordinatorOptions adopting(Bed& bed, std::int64_t from = 0) {
   return options;
 }
 
-/// Makes so many steps and is gone, without a word about it.
+/// Makes `steps` steps and is gone, without a word about it.
 void train(Bed& bed, int steps, std::int64_t first_step = 0) {
   const auto coordinator = bed.connect(make_program(), adopting(bed));
   if (!coordinator->adopted()) good(coordinator->record_run(first_step));
@@ -44,7 +44,7 @@ TEST_CASE("adoption: how far a run has come is put together from what each param
   CHECK(some->unfinished == Sequences{3, 4, 6});
   CHECK(some->unused.empty());
   CHECK(some->steps_below(6) == 6);
-  // What a fence keeps out came to nothing, unless it was tried again and is done.
+  // A fenced number came to nothing, unless it was tried again and is done.
   const auto fenced = put_together({{.low = 4, .fenced = {1, 2}}, {.low = 2, .above = {3}, .fenced = {1}}});
   CHECK(fenced->unused == Sequences{1, 2});
   CHECK(fenced->steps_below(2) == 1);
@@ -209,7 +209,7 @@ TEST_CASE("adoption: who adopts a run and dies of it leaves what the next one ad
       CHECK(next->adopted()->step == 20);
       CHECK(read(*next, "v") == 20);
     }
-    {  // What one of them was given anew since isn't the run.
+    {  // values that one of them got anew since aren't the run's
       const auto servers = connect();
       const auto packed = task::PackedProgram::pack(make_program(), placement);
       std::promise<Result<void>> loaded;

@@ -129,7 +129,7 @@ TEST_CASE("closures: a schedule that raises is answered so, and its function isn
                                 R"({"op": "done", "id": "clean"})", R"({"op": "read", "variable": "v", "id": "v"})"};
   const auto read = [&](Deadline) -> Result<std::optional<std::string>> {
     if (lines.empty()) return std::nullopt;
-    if (lines.size() == 3)  // the first one's error is there
+    if (lines.size() == 3)  // the first one's error has come
       until([&] {
         const std::scoped_lock lock(stream.mutex);
         return stream.written.find(R"("id":"bad")") != std::string::npos;

@@ -47,7 +47,7 @@ TEST_CASE("commits: a closure is done when all its servers have answered, and wh
   CHECK(done->closure == one);
   CHECK(done->outcome.results.size() == 1);
   CHECK_FALSE(done->error);
-  CHECK_FALSE(commits.answered(5, {}).done);  // not known any more
+  CHECK_FALSE(commits.answered(5, {}).done);  // no longer known
   CHECK(commits.find(5) == nullptr);
 }
 

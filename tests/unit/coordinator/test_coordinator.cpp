@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ClusterCoordinator on real task servers: what happens when tasks die, and what its documentation leaves open. What
-// that promises is in test_documented.cpp.
+// ClusterCoordinator on real task servers: deaths of tasks, and behavior that its documentation leaves open. The
+// documented promises are in test_documented.cpp.
 #include <algorithm>
 #include <future>
 #include <random>
@@ -182,7 +182,7 @@ TEST_CASE("coordinator: what an error cancelled on a worker that is only cut off
   while (coordinator->workers_up() == 2) std::this_thread::yield();
   schedule(*coordinator, "fail", {number(1)});
   bed.gate.open();
-  // Either the cut-off closure was run again by worker:0 before the error, or it was cancelled by it: never both.
+  // Either the cut-off closure was run again by worker:0 before the error, or it was canceled by it: never both.
   const bool raised = !coordinator->join(soon());
   CHECK(raised);
   const auto before = read(*coordinator, "v");
@@ -473,7 +473,7 @@ TEST_CASE("coordinator: who has nothing to do doesn't end tasks that are at work
   CHECK(bed.goodbyes == 0);
   bed.gate.open();
   good(coordinator->join(soon()));
-  CHECK_FALSE(say_goodbye(bed.config(), bed.factory(), soon()));  // it does nothing, but it is there
+  CHECK_FALSE(say_goodbye(bed.config(), bed.factory(), soon()));  // it does nothing, but it exists
   CHECK(bed.goodbyes == 0);
   coordinator.reset();
   good(say_goodbye(bed.config(), bed.factory(), soon()));

@@ -113,7 +113,7 @@ TEST_CASE("orders: workers have orders of their own of a seeded shuffle, the sam
     same = in_order(bed);
     same.same_shuffles = true;
     CHECK(seen_by("worker:0", kSeeded, std::move(same), bed, own) == first);
-    // What isn't to be shuffled anew is the same everywhere.
+    // Data that aren't to be shuffled anew are the same everywhere.
     const std::string fixed = R"(, {"shuffle": {"buffer": 1000, "seed": 7, "reshuffle_each_iteration": false}})";
     CHECK(seen_by("worker:1", fixed, in_order(bed), bed, own) == seen_by("worker:0", fixed, in_order(bed), bed, own));
   }
@@ -144,7 +144,7 @@ TEST_CASE("orders: a worker that comes back doesn't begin with what it has seen"
 
 namespace {
 
-/// A training of so many workers over 1000 numbers, in this directory.
+/// A training by a number of workers over 1000 numbers, in this directory.
 class Numbered {
  public:
   Numbered(Bed& bed, std::string directory, std::string stages)

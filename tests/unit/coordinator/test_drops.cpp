@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has not begun when a closure fails: dropped where it waits, wherever that is, and its number released.
+// Closures that have not begun when another one fails: dropped wherever they wait, and their numbers released.
 #include <future>
 #include <random>
 #include <set>
@@ -196,7 +196,7 @@ TEST_CASE("drops: random programs with failing functions and dying workers: what
       }
       if (!raised) raised = !coordinator->join(soon());
       CHECK(raised);
-      std::set<std::int32_t> possible{0};  // sums of the moved ones among those that are cancelled
+      std::set<std::int32_t> possible{0};  // sums of the moved ones among those that are canceled
       const std::scoped_lock lock(mutex);
       for (std::size_t i = 0; i < values.size(); ++i) {
         CHECK(values[i].state() != ClosureState::kNotReady);

@@ -13,7 +13,7 @@ using namespace tfd::coordinator;
 
 namespace {
 
-/// What a program has scheduled since it was clean.
+/// Calls that a program has scheduled since it was clean.
 struct Scheduled {
   RemoteValue value;
   std::int32_t number = 0;

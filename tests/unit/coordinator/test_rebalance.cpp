@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What waits at a worker behind a closure that takes long goes to workers that have nothing to do.
+// Closures that wait at a worker behind one that takes long go to workers that have nothing to do.
 #include "asking.hpp"
 
 using namespace tfd;

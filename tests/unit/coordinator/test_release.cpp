@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stream of closures keeps of their values: until a line releases them, or nothing at all.
+// Values that a stream of closures keeps: until a line releases them, or none at all.
 #include <future>
 #include <thread>
 

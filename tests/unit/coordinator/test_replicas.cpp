@@ -96,7 +96,7 @@ TEST_CASE("replicas: a variable that is synchronized on read has a value for eac
   for (int i = 0; i < 2; ++i) config.cluster.add_task("worker", i, Bed::address("worker:" + std::to_string(i)));
   const auto program = make_program({"variables.v.synchronization=on_read", "variables.v.aggregation=sum",
                                      "variables.own.synchronization=on_read", "variables.own.aggregation=sum"});
-  bed.start("worker:1");  // who comes first says how many there are
+  bed.start("worker:1");  // the first worker decides on their number
   auto connected = ClusterCoordinator::connect(program, config, bed.options());
   if (!connected) FAIL(connected.error().message);
   ClusterCoordinator& coordinator = **connected;

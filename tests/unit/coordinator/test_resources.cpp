@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lives on workers: variables that each has of its own, and iterators. Gone with a worker, made again when it
+// Resources on workers: variables that each has of its own, and iterators. Gone with a worker, made again when it
 // returns.
 #include "asking.hpp"
 #include "tfd/task/gather.hpp"
@@ -15,7 +15,7 @@ void wait_until(const RemoteValue& value, ClosureState state) {
   until([&] { return value.state() == state; });
 }
 
-/// Calls functions on workers as the coordinator does, whatever that thinks is there.
+/// Calls functions on workers as the coordinator does, whatever that takes for granted.
 class AnswerLabel {
  public:
   explicit AnswerLabel(Bed& bed) : endpoint_(bed.factory()({.name = "asker"}).value()) {}

@@ -38,7 +38,7 @@ std::optional<RunOwnership::Found> find_in(RunOwnership& ownership, const RunOwn
   return ownership.find(epochs, Deadline::never());
 }
 
-/// A move of servers that have made so many steps.
+/// A move of servers that have made `steps` steps.
 RunOwnership::Move moved_at(std::uint64_t steps) {
   return [steps](const RunOwnership::Epochs& from) { return Histories(from.size(), {.low = steps}); };
 }

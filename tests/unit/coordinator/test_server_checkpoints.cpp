@@ -80,7 +80,7 @@ TEST_CASE("checkpoints by servers: steps go on while one is written, and the nex
   };
   Training training(bed, by_servers(directory.path(), "45"));
   training.on_event = [&](const json& event) {
-    if (event["event"] != "step" || event["step"] != 40) return;  // made while that of step 20 isn't there
+    if (event["event"] != "step" || event["step"] != 40) return;  // made before that of step 20 is written
     CHECK(training.of("checkpoint").empty());
     kept.came.get_future().wait();
     kept.responder->reply(fail(Code::kResourceExhausted, "no space left on device"));

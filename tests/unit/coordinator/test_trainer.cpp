@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The training loop on a cluster: steps, events, evaluation, checkpoints, interrupts, and what is left after a failure.
-// What it does whoever makes the steps: tests/unit/strategy/test_train_loop.cpp.
+// The training loop on a cluster: steps, events, evaluation, checkpoints, interrupts, and the state after a failure.
+// Behavior that is the same for all drivers: tests/unit/strategy/test_train_loop.cpp.
 #include "training.hpp"
 
 #include <atomic>

@@ -24,7 +24,7 @@ WorkerPool ready_workers(std::size_t count, std::size_t window) {
   return pool;
 }
 
-/// Closures 1, 2, … to whose turn it is; the workers that got them.
+/// Closures 1, 2, … to workers in turn; the workers that got them.
 std::vector<std::size_t> give_all(WorkerPool& pool, Share share, ClosureId first = 1) {
   std::vector<std::size_t> got;
   while (const auto index = pool.take_turn(share, false)) {

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of this room share: a temporary directory, pipelines from text, elements as plain numbers.
+// Code shared by this room's tests: a temporary directory, pipelines from text, elements as plain numbers.
 #include <doctest/doctest.h>
 #include <zlib.h>
 

@@ -20,7 +20,7 @@ struct Value {
 using Values = std::map<std::string, Value>;
 using Elements = std::vector<Values>;
 
-/// The elements from here on, at most so many.
+/// The elements from here on, at most `most`.
 Elements rest_of(Iterator& iterator, const ElementSpec& spec, std::size_t most = 100000);
 
 /// Files that pipelines read, functions that they call: "keep" (whether the first number of the first field is even),
@@ -38,7 +38,7 @@ class PipelineWorld {
 /// A pipeline that makes a dataset; finite, of a few hundred elements at most.
 nlohmann::ordered_json draw_pipeline(std::uint64_t seed, const PipelineWorld& world);
 
-/// What it must give. `pass`: Order's.
+/// The expected elements. `pass`: Order's.
 Elements reference_elements(const nlohmann::ordered_json& pipeline, const PipelineWorld& world, std::uint64_t pass = 0);
 
 }  // namespace tfd::data

@@ -76,8 +76,7 @@ TEST_CASE("command: one that fails is an error behind its rows, with how it ende
 TEST_CASE("command: one that never ends is stopped with its reader, and is read as it prints") {
   const TemporaryDirectory directory;
   const auto context = running(directory);
-  for (const char* script :
-       {"yes 5", "echo 5; sleep 1000"}) {  // which prints for ever, and which says nothing any more
+  for (const char* script : {"yes 5", "echo 5; sleep 1000"}) {  // one prints forever, the other falls silent
     const auto iterator = dataset_of(printed_by(fmt::format("echo $$ >pid; {}", script)), context)->iterate().value();
     CHECK(numbers_of((*iterator->next().value())[0]) == Numbers{5});
   }

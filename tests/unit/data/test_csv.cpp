@@ -364,7 +364,7 @@ TEST_CASE("csv: a file that isn't here is left to who reads it, where somebody w
   missing.clear();
   CHECK(values_of(one_field("nope.csv"), context) == Numbers{7});
   CHECK(missing.empty());
-  CHECK_FALSE(error_of(one_field("."), context).message.empty());  // is there, and no file
+  CHECK_FALSE(error_of(one_field("."), context).message.empty());  // exists, but is no file
 }
 
 TEST_CASE("csv: reads gzip whatever the name, and says when it is cut off or corrupt") {
@@ -417,7 +417,7 @@ TEST_CASE("csv: the members of a gzip file are one after the other, and what fol
     CHECK(drained.flat() == Numbers{1, 2});
     REQUIRE(drained.error);
     CHECK(drained.error->code == Code::kDataLoss);
-    CHECK(drained.error->message.ends_with("a.csv.gz is corrupt after line 2: what follows is not gzip"));
+    CHECK(drained.error->message.ends_with("a.csv.gz is corrupt after line 2: the bytes after it are not gzip"));
   }
   // A member ends wherever a piece of the file does.
   std::string many;

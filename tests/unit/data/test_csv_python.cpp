@@ -42,7 +42,7 @@ std::vector<json> read_by_python(const TemporaryDirectory& directory, const std:
   return out;
 }
 
-/// The rows of so many columns, which are all texts.
+/// The rows of `columns` columns, which are all texts.
 Rows read_rows(const json& asked, std::size_t columns, Parsing parsing) {
   CsvSource csv{FileList(asked["path"].get<std::string>()), {}, false, asked["delimiter"].get<std::string>()[0], true};
   csv.quotes = asked["quotes"].get<bool>();
@@ -101,7 +101,7 @@ TEST_CASE("csv: rows are those of Python's csv module, with quotes and without, 
     CAPTURE(asked[i].dump());
     CAPTURE(texts[i / 4]);
     const Rows got = read_rows(asked[i], columns, parsing), wanted = rows_of(answers[i], columns);
-    // Python makes a row of what follows a quote that is never closed; tfd leaves its line out and goes on behind it.
+    // Python makes a row of the text after a quote that is never closed; tfd leaves its line out and goes on behind it.
     if (!answers[i]["closed"].get<bool>()) continue;
     ++closed;
     CHECK(got == wanted);

@@ -80,7 +80,7 @@ TEST_CASE("decimal: rounds as from_chars does, between two floats too") {
     const auto number =
         static_cast<double>(draw() % 1000000000000000) / std::pow(10.0, static_cast<double>(draw() % 16));
     check_both(fmt::format("{}{:.{}f}", draw() % 2 ? "-" : "", number, digits));
-    // The middle of two floats, which few digits can say, and its neighbours.
+    // The middle of two floats, which few digits can say, and the values beside it.
     const auto bits = static_cast<std::uint32_t>((127U << 23) + draw() % (24U << 23));
     const auto low = static_cast<double>(std::bit_cast<float>(bits)),
                high = static_cast<double>(std::bit_cast<float>(bits + 1));

@@ -21,7 +21,7 @@ std::vector<Numbers> all_elements(const Plan& plan, const DatasetContext& contex
   return drained.elements;
 }
 
-/// What all workers read, one after the other, of a plan whose policy gives each of them elements of its own.
+/// The elements of all workers, one after the other, of a plan whose policy gives each of them elements of its own.
 std::vector<Numbers> read_by_all(const Plan& plan, std::int64_t workers, std::int64_t replicas,
                                  const DatasetContext& context) {
   const auto spec = instantiate(with_hint(plan, {}), context).value()->spec();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all sources of files share: gzip, patterns, empty files, files that change, errors that are passed over.
+// Behavior shared by all sources of files: gzip, patterns, empty files, files that change, skipped errors.
 #include <filesystem>
 
 #include "kit.hpp"

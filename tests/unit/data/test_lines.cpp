@@ -21,7 +21,7 @@ std::vector<std::string> texts_of(const std::string& pipeline, const DatasetCont
   return texts;
 }
 
-// What is wrong with a file of these lines.
+// The error of a file of these lines.
 std::string wrong(const std::string& lines, const std::string& field = R"({"dtype": "f32"})") {
   const TemporaryDirectory directory;
   directory.write("a.jsonl", lines);

@@ -9,7 +9,7 @@ using namespace tfd::data;
 
 namespace {
 
-// What a pass makes of a source: its rows, what it passes over, how it ends.
+// A pass over a source: its rows, its skipped errors, how it ends.
 struct Pass {
   std::vector<Numbers> elements;
   std::vector<std::string> skipped;

@@ -17,7 +17,7 @@ Plan plan_of(const std::string& text) {
   return *std::move(plan);
 }
 
-/// Values at and between the ends of what is allowed.
+/// Values at and between the ends of the allowed range.
 class Draw {
  public:
   explicit Draw(unsigned seed) : engine_(seed) {}

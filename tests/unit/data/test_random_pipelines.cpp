@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines that nobody thought of: their elements, their number, and what follows when one goes on in the middle.
+// Pipelines that nobody thought of: their elements, their number, and the rest when one goes on in the middle.
 #include "random_pipelines.hpp"
 
 using namespace tfd;
@@ -16,7 +16,7 @@ std::vector<std::uint64_t> seeds(std::uint64_t count) {
   return out;
 }
 
-// Files in small pieces, which so many threads parse.
+// Files in small pieces, parsed by several threads.
 DatasetContext context_of(const PipelineWorld& world, std::uint64_t seed) {
   DatasetContext context = world.context();
   context.parsing = {.threads = seed % 4, .piece_bytes = 1 + seed % 30, .ahead_bytes = 1 + seed % 100};

@@ -144,7 +144,7 @@ TEST_CASE("shuffle: shards of one order are a partition, however the pipeline sh
       CHECK(sorted(all) == sorted(values_of(text)));
     }
   }
-  // The order decides which elements there are, too.
+  // The order decides on the elements, too.
   const std::string taken = R"([{"range": 100}, {"shuffle": 100}, {"take": 10}])";
   CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) == values_in({.seeds = ShuffleSeeds{4, 5}}, taken));
   CHECK(values_in({.seeds = ShuffleSeeds{4, 5}}, taken) != values_in({.seeds = ShuffleSeeds{6, 5}}, taken));

@@ -61,7 +61,7 @@ TEST_CASE("skip: the elements that follow are those that would have followed") {
         const auto rest = rest_of(*iterator, 6);
         const std::size_t first = std::min<std::size_t>(static_cast<std::size_t>(before + skipped), all.size());
         const std::size_t last = std::min(first + 6, all.size());
-        if (last == 5000) continue;  // an endless one goes on behind what was looked at
+        if (last == 5000) continue;  // an endless one goes on behind the checked elements
         CHECK(rest == std::vector<Numbers>(all.begin() + static_cast<std::ptrdiff_t>(first),
                                            all.begin() + static_cast<std::ptrdiff_t>(last)));
       }

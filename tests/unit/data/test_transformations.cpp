@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tf.data's documentation shows of its transformations, and what is refused.
+// Examples of tf.data's documentation for its transformations, and refused ones.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -202,7 +202,7 @@ TEST_CASE("filter and map: an error says which element it was; where it is skipp
   CHECK(wrong(range + R"({"filter": {"function": "odd"}}])") == "[1].filter: functions can't be called here");
 }
 
-// Calls of the function wait until as many are there: alone none would go on.
+// Calls of the function wait until as many run: alone none would go on.
 TEST_CASE("map: several elements at a time, which stay in their order, as errors do") {
   constexpr int kTogether = 3;
   std::mutex mutex;
@@ -249,7 +249,7 @@ TEST_CASE("map: several elements at a time, which stay in their order, as errors
         "[1].map.parallel: must be at most 256");
 }
 
-// What a pass has of a shuffle's first elements is up to its order.
+// The order decides on a shuffle's first elements in a pass.
 TEST_CASE("repeat: passes that a filter leaves more or less of are skipped one by one") {
   DatasetContext context;
   context.find_function = [&](const std::string&, const ElementSpec&, const std::vector<std::string>&) {

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the clients of multi_host_plugin.cpp say to each other. Thread rule: one thread a socket.
+// Messages between the clients of multi_host_plugin.cpp. Thread rule: one thread a socket.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

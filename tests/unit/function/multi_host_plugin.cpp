@@ -144,7 +144,7 @@ PJRT_Error* look_for_nothing(const PJRT_Client_Create_Args& with) {
   return nullptr;
 }
 
-/// What a host says of its devices: their number, and as many bytes as a real one's topology may have, all zero.
+/// A host's description of its devices: their number, and as many bytes as a real one's topology may have, all zero.
 std::string topology_of(int count) { return std::to_string(1000 + count) + std::string(70'000, '\0'); }
 
 /// The exchange is that of xla::ExchangeTopologies: each host puts its own, the first puts all of them.

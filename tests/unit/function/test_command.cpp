@@ -238,7 +238,7 @@ void check_nobody_is_left(const std::string& fifo, const std::function<void()>& 
   int status = 0;
   REQUIRE(::waitpid(owner, &status, 0) == owner);
   CHECK(WIFSIGNALED(status));
-  pollfd gone{held, 0, 0};  // POLLHUP: nobody has it open any more
+  pollfd gone{held, 0, 0};  // POLLHUP: nobody has it open
   CHECK(::poll(&gone, 1, 20000) == 1);
   ::close(held);
 }

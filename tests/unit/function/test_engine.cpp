@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is around a real plug-in: the cache of compiled modules, how a plug-in is found, what it says in bytes. Meson
+// The surroundings of a real plug-in: the cache of compiled modules, how a plug-in is found, its bytes. Meson
 // runs this file on both plug-ins.
 #include <doctest/doctest.h>
 

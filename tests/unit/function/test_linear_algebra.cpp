@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What JAX makes of jax.numpy.linalg on a CPU, against what jaxlib's LAPACK computes
+// JAX's modules for jax.numpy.linalg on a CPU, against the results of jaxlib's LAPACK
 // (tests/golden/modules/linear_algebra).
 #include <filesystem>
 #include <thread>
@@ -55,7 +55,7 @@ void check_results(const std::string& name, const std::vector<Tensor>& results) 
   }
 }
 
-/// A matrix of two rows and what is called of it.
+/// A matrix of two rows and a call on it.
 std::string call_of(const std::string& target, const std::string& operands, const std::string& types,
                     const std::string& attributes) {
   return "func.func @main(%a: tensor<2x2xf32>, %b: tensor<2xf32>) -> tensor<f32> {\n %0:2 = stablehlo.custom_call @" +

@@ -18,7 +18,7 @@ inline Module parsed(const std::string& code) {
   return *module;
 }
 
-/// What is said of one that isn't.
+/// The error of one that isn't.
 inline std::string error_of(const std::string& code, const std::optional<std::string>& sidecar = std::nullopt) {
   const Result<Module> module = make_module("m.mlir", code, sidecar);
   REQUIRE_FALSE(module);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module computes, counted in its text.
+// A module's operations, counted in its text.
 #include <doctest/doctest.h>
 
 #include "tfd/hlo/flops.hpp"

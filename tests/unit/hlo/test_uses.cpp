@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a module does with its arguments.
+// A module's uses of its arguments.
 #include <doctest/doctest.h>
 
 #include "tfd/hlo/uses.hpp"

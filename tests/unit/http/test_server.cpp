@@ -48,7 +48,7 @@ void send_text(const process::Fd& fd, std::string_view text) {
   }
 }
 
-/// What comes until the server closes the connection.
+/// The bytes until the server closes the connection.
 std::string rest_of(const process::Fd& fd) {
   std::string out;
   char buffer[4096];

@@ -20,7 +20,7 @@ struct Line {
   process::LocalPair ends = process::make_local_pair().value();
   process::Fd& own = ends.one;
   process::Fd& other = ends.other;
-  /// Rings with so many descriptors, which send_with_descriptor() wouldn't.
+  /// Rings with `count` descriptors, which send_with_descriptor() wouldn't.
   void ring_with(std::size_t count) const {
     const std::vector<int> sent(count, other.get());
     char bell = 1;

@@ -17,7 +17,7 @@ TEST_CASE("secrecy: this process leaves no core dump, a child may") {
   REQUIRE(forbid_core_dumps());
   REQUIRE(forbid_core_dumps());
   CHECK(::prctl(PR_GET_DUMPABLE) == 0);
-  // What is executed is dumpable again: /proc/PID/mem of one that isn't belongs to root, so ask by prctl.
+  // A process is dumpable again after exec: /proc/PID/mem of one that isn't belongs to root, so ask by prctl.
   const char* const script = "import ctypes, sys; sys.exit(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))";
   auto child = Child::start({.argv = {"python3", "-c", script}, .environment = Environment::of_process()});
   REQUIRE(child);

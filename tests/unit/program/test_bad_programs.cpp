@@ -23,7 +23,7 @@ void check_all(const std::vector<Bad>& table) {
     REQUIRE_FALSE(program);
     CHECK(program.error().message == "p.json: " + bad.message);
     const bool takes_others_away = change.starts_with("variables=");
-    CHECK((takes_others_away || errors.size() == 1));  // what comes of it isn't said
+    CHECK((takes_others_away || errors.size() == 1));  // consequences aren't reported
     CHECK(code_name(program.error().code) == code_name(bad.code));
   }
 }
@@ -263,7 +263,7 @@ TEST_CASE("bad program: inputs") {
        "functions.train_step.inputs: 7 bindings, but the module takes 4 arguments: (w: f32[8, 2], b: f32[2], x: f32[4, "
        "8], y: s32[4]) -> (f32[], f32[8, 2], f32[2]); \"*\" is 4 of them"},
       {{R"(functions.eval_step.inputs.w={"variables": "w*"})"},
-       "functions.eval_step.inputs.w: a group stands for several arguments: list the inputs in the order of the "
+       "functions.eval_step.inputs.w: a group is several arguments: list the inputs in the order of the "
        "module's arguments"},
       {{R"(functions.train_step.inputs[0]={"rng": {"dtype": "u32", "shape": [2]}})"},
        "functions.train_step.inputs[0]: the random input is u32[2], but argument 'w' of step.mlir is f32[8, 2]"},

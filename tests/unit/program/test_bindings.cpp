@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program need not spell out: groups of variables, weights from one file, random inputs, the loss scale.
+// Parts that a program need not spell out: groups of variables, weights from one file, random inputs, the loss scale.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ TEST_CASE("state: an output says how it is applied, of a group all of them, and 
   CHECK(outputs[2].apply == Apply::kLast);
   CHECK_FALSE(lost(program));
   const FileReader read = [](const std::string& path) -> Result<std::string> { return kStateModules.at(path); };
-  auto document = program->document();  // with a variable of a strategy's own, which no group stands for
+  auto document = program->document();  // with a variable of a strategy's own, which no group includes
   document.replace(document.find("\"variables\":{") + 13, 0, R"("bn/own": {"shape": [], "init": {"zeros": {}}}, )");
   const auto again = parse_program(document, "p.json", "/nowhere", read, {.overrides = {}, .look_at_files = false});
   if (!again) FAIL(again.error().message);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lookups and updates of rows in the program file: what is right, and what the check says of what isn't.
+// Lookups and updates of rows in the program file: right ones, and the check's errors for others.
 #include <doctest/doctest.h>
 
 #include "programs.hpp"

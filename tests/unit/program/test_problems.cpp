@@ -66,7 +66,7 @@ TEST_CASE("problems: a function, and train, of something that is wrong are left 
   CHECK(errors_of({"optimizer.adam.beta_3=1"}).size() == 1);
   CHECK(errors_of({"datasets.train[0].csv.fields.label.dtype=f31"}).size() == 1);
   CHECK(errors_of({"functions.eval_step.module=nope.mlir"}).size() == 1);
-  // What is wrong with the others is said all the same.
+  // Errors of the others are reported all the same.
   CHECK(errors_of({"variables.n.shape=3", "functions.train_step.outputs[0].metric=1"}).size() == 2);
 }
 

@@ -243,7 +243,7 @@ TEST_CASE("program: --set changes values, adds keys, takes them away and keeps t
   CHECK(good({R"(train.epochs=null)"}).train->steps == 20);
   const Program dropping = good({"datasets.train[2].batch.size=4", "datasets.train[2].batch.drop_remainder=true"});
   CHECK(dropping.datasets.at("train").stages[2] == data::Stage(data::Batch{4, true}));
-  // The longest key that is there, so that names may have dots.
+  // The longest existing key, so that names may have dots.
   const std::string dotted = R"({"v": 1, "variables": {"a.b": {"shape": [], "init": {"zeros": {}}}}})";
   const auto program = parse(dotted, {"variables.a.b.trainable=false", "variables.a.b.dtype=f64"});
   REQUIRE(program);

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What `change` makes of a document, typed in /here.
+/// The document after `change`, typed in /here.
 Json typed(const std::string& change, bool with_data = true) {
   Json document = Json::parse(test::kProgram);
   REQUIRE(apply_override(document, change, "/here", with_data));

@@ -21,7 +21,7 @@ Joining host(int number, int tasks = 1) {
   return out;
 }
 
-/// What was said since the last call: "0:start(g0 n0 of h0:1000|h1:1000) 1:…".
+/// The commands since the last call: "0:start(g0 n0 of h0:1000|h1:1000) 1:…".
 std::string said(Agreement& agreement) {
   std::string out;
   for (const auto& [id, command] : agreement.take()) {
@@ -323,7 +323,7 @@ TEST_CASE("agreement: a signal between a failure and the next start ends it") {
 
 namespace {
 
-/// What is said at the end after a failure, `cause`, and one that came before it and is known later, of one host.
+/// The final line after a failure, `cause`, and one that came before it and is known later, of one host.
 std::string said_after(Report cause, Report earlier) {
   Agreement agreement = two();
   cause.time = 20;

@@ -96,7 +96,7 @@ TEST_CASE("meeting: a guest that is there first waits, and says so; one that goe
   {
     auto listener = launch::listen_on({.host = "127.0.0.1", .port = 0});
     REQUIRE(listener);
-    pair.at = listener->address;  // nobody is there afterwards
+    pair.at = listener->address;  // nobody listens there then
   }
   pair.open_guest([](RendezvousOptions& options) { options.agreement.report = 50ms; });
   pair.turn_until([&] { return !pair.guest.lines.empty(); });

@@ -24,7 +24,7 @@ class GoogleWorld {
   std::vector<Request> requests;
   std::map<std::string, std::string> files;
   std::vector<Duration> pauses;
-  std::vector<std::string> said;  // what was logged
+  std::vector<std::string> said;  // the log
   std::chrono::system_clock::time_point now{std::chrono::seconds(1'700'000'000)};
   /// Whether there is a metadata server at all: without one its name isn't known.
   bool on_google_cloud = true;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A world with a Kubernetes API in it: pods by label, pages, watches from a resource version on, and the faults a test
-// wants. What a test does "meanwhile" happens when a watch has nothing more to say. Thread rule: one thread.
+// wants. A test's work for "meanwhile" happens when a watch has nothing more to say. Thread rule: one thread.
 #include <doctest/doctest.h>
 #include <poll.h>
 

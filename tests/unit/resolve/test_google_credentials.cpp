@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Application-default credentials: where they are found, what each type exchanges, what goes wrong.
+// Application-default credentials: where they are found, each type's exchange, errors.
 #include <doctest/doctest.h>
 
 #include <fstream>

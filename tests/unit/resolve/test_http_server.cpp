@@ -32,7 +32,7 @@ struct Client {
   void say(std::string_view text) const {
     REQUIRE(::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
   }
-  /// What came until `end` was among it, or the server closed.
+  /// The bytes until `end` was among them, or the server closed.
   std::string hear(std::string_view end) const {
     std::string out;
     while (end.empty() || out.find(end) == std::string::npos) {

@@ -162,7 +162,7 @@ TEST_CASE("slurm: derived ports of jobs that may share a node never meet") {
   std::set<int> steps;
   for (int id = 0; id < 100; ++id) steps.insert(first_port(5, id, 4));
   CHECK(steps.size() == 100);
-  std::set<int> used;  // 88 neighbours of 256 tasks a node
+  std::set<int> used;  // 88 consecutive jobs of 256 tasks a node
   for (int job = 0; job < 88; ++job)
     for (int k = 0; k < 256; ++k) CHECK(used.insert(first_port(job, 0, 1) + k).second);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TPU resolver: names, the API, coordinators, health. What the documentation promises is in
+// The TPU resolver: names, the API, coordinators, health. The documented promises are in
 // test_tpu_documented.cpp.
 #include <doctest/doctest.h>
 

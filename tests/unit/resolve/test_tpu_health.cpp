@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Health, recovery, and what accelerator types stand for; the API's faults by a real HTTP server.
+// Health, recovery, and the devices of accelerator types; the API's faults by a real HTTP server.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -94,7 +94,7 @@ TEST_CASE("tpu slice: ranks and the coordinator count over all slices, also wher
                                              {"MEGASCALE_COORDINATOR_ADDRESS", "z:8080"}});
     REQUIRE(config);
     CHECK(config->master == "grpc://z:8470");
-    // What goes through a pipe says the same.
+    // A spec that goes through a pipe says the same.
     const auto passed = cluster::cluster_config_from_json(cluster::cluster_config_to_json(*config), "stdin");
     return *cluster::child_environment(*passed, format);
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What several replicas want of a variable, put together: means weighted by examples, of every floating-point type.
+// Changes of a variable by several replicas, put together: means weighted by examples, of every floating-point type.
 #include <doctest/doctest.h>
 
 #include "tfd/step/reduce.hpp"

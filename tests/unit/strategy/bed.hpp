@@ -29,7 +29,7 @@ using Tensors = std::vector<Tensor>;
 inline Tensor number(float value) { return Tensor::scalar(DType::kF32, value); }
 inline float number(const Tensor& value) { return value.as<float>()[0]; }
 
-/// What a test's program is made of: the document, the signatures of its modules, what they do.
+/// The parts of a test's program: the document, the signatures of its modules, their functions.
 struct Parts {
   std::string document;
   std::map<std::string, std::string> modules;  // "step.mlir" -> "(%x: tensor<f32>) -> tensor<f32>"
@@ -85,7 +85,7 @@ class Bed {
       if (event["event"] == name) out.push_back(event);
     return out;
   }
-  /// What a checkpoint of the parameter servers would have, of a training that kept them.
+  /// The state that a checkpoint of the parameter servers would have, of a training that kept them.
   task::NamedState state() {
     std::vector<std::pair<std::string, std::string>> ps;
     for (int i = 0; i < servers_count_; ++i) ps.emplace_back(fmt::format("ps:{}", i), fmt::format("ps{}:1", i));
@@ -114,10 +114,10 @@ class Bed {
   }
 
   std::function<void(const json&)> on_event = {};
-  std::function<void(const std::string& task)> before_engine = {};  // is made, once the variables are there
+  std::function<void(const std::string& task)> before_engine = {};  // called after the variables exist
   std::int64_t epoch_elements = 0;
   bool keep_servers = true;
-  Duration connect_timeout = std::chrono::seconds(20);  // of who trains from now on
+  Duration connect_timeout = std::chrono::seconds(20);  // for trainings from now on
 
  private:
   static program::Program parse(const Parts& parts) {

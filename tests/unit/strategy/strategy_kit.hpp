@@ -20,7 +20,7 @@ inline tensor::Tensor floats(const nlohmann::json& values) {
   return tensor::tensor_from_json(values, {tensor::DType::kF32, shape}).value();
 }
 inline nlohmann::json shown(const tensor::Tensor& value) { return tensor::tensor_to_json(value); }
-/// The value, or what is wrong.
+/// The value, or the error.
 inline nlohmann::json shown(const Result<tensor::Tensor>& result) {
   return result ? shown(*result) : nlohmann::json(result.error().message);
 }
@@ -29,7 +29,7 @@ inline nlohmann::json shown(const DistributedValue& value) {
   for (const tensor::Tensor& one : value.components()) out.push_back(tensor::tensor_to_json(one));
   return out;
 }
-/// "" of what went well.
+/// "" after success.
 template <class T>
 std::string error_of(const Result<T>& result) {
   return result ? "" : result.error().message;

@@ -34,7 +34,7 @@ class Buffer final : public function::DeviceBuffer {
   int device_;
 };
 
-/// Looks at what is put on its devices, and keeps nothing of it.
+/// Checks the values put on its devices, and keeps nothing of them.
 class Devices final : public function::Engine {
  public:
   using Look = std::function<void(const Tensor& value, int device)>;

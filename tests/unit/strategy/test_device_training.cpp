@@ -66,7 +66,7 @@ constexpr const char* kProgram = R"({"v": 1,
     "outputs": [{"metric": "loss"}, {"gradient": "w"}, {"gradient": "b"}, {"gradient": "h"}, {"assign_add": "n"}, {"assign": "mean"}]}},
   "train": {"function": "step", "steps": 9, "checkpoint": {"dir": "ck"}}})";
 
-/// An optimizer of one's own: momentum, with a rate that falls with the step.
+/// A custom optimizer: momentum, with a rate that falls with the step.
 std::string own_text(const std::string& shape, const std::string& dtype) {
   const std::string whole = "tensor<" + shape + "x" + dtype + ">", one = "tensor<" + dtype + ">";
   return "module @own {\n  func.func public @main(%w: " + whole + ", %g: " + whole + ", %v: " + whole +
@@ -152,7 +152,7 @@ auto engine_maker(int replicas, int cores = 1) {
   };
 }
 
-/// The last checkpoint, without what is the strategy's own.
+/// The last checkpoint, without the strategy's own values.
 NamedState saved(const Result<train::TrainSummary>& summary) {
   REQUIRE_MESSAGE(summary, (summary ? "" : summary.error().message));
   auto state = variable::load_checkpoint(summary->checkpoint).value().state;
@@ -242,7 +242,7 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
     }
 }
 
-// w by columns, what belongs to columns likewise; x by rows: XLA sums up over the cores what the rows give.
+// w by columns, values of columns likewise; x by rows: XLA sums up the rows' results over the cores.
 TEST_CASE("device training: replicas of two cores each, over which variables are cut") {
   const std::string places = R"(functions.step.inputs=[{"variable": "w", "sharding": {"split": [1, 2]}},
     {"variable": "b", "sharding": {"split": [2]}}, {"variable": "h", "sharding": {"split": [2]}},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What TensorFlow's pages of TPUStrategy and of distributed datasets promise of the Strategy itself, one test each.
-// What a user sees of it on the command line is in tests/cli/t3110-tpu-documented.bats; of ParameterServerStrategy, in
+// Promises of TensorFlow's pages of TPUStrategy and of distributed datasets about the Strategy itself, one test each.
+// Those visible on the command line are in tests/cli/t3110-tpu-documented.bats; those of ParameterServerStrategy in
 // test_documented_v1.cpp.
 #include <condition_variable>
 #include <mutex>

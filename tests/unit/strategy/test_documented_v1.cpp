@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every sentence of TensorFlow's page of ParameterServerStrategy (tf.compat.v1) that promises something, and what it
-// means here. What is decided alone, and the vectors, are in test_parameter_server.cpp; TF_CONFIG and the command line
+// Every sentence of TensorFlow's page of ParameterServerStrategy (tf.compat.v1) that promises something, and its
+// meaning here. Single decisions, and the vectors, are in test_parameter_server.cpp; TF_CONFIG and the command line
 // in tests/cli/t3000-run.bats.
 #include <condition_variable>
 #include <future>
@@ -177,7 +177,7 @@ TEST_CASE("page: as many elements as there are replicas in sync are prefetched")
       {"map": {"function": "same", "fields": ["x"]}}, {"batch": {"size": 1, "drop_remainder": true}}])";
   Parts parts = counting(R"({"function": "step", "steps": 2})", mapped, [&](const Tensors& in) -> Result<Tensors> {
     std::unique_lock lock(mutex);
-    // The first step ends once the elements of the second one are there: nobody has asked for them yet.
+    // The first step ends once the elements of the second one are ready: nobody has asked for them yet.
     if (in[1].as<float>()[0] == 0.5F)
       waited = changed.wait_for(lock, std::chrono::seconds(20), [&] { return made >= 4; });
     return results_of(in);

@@ -18,7 +18,7 @@ void save(const std::string& directory, std::int64_t step) {
   REQUIRE(variable::save_checkpoint(directory, {step, {{"w", value}}, {}}, 0));
 }
 
-/// What is evaluated, by step; `during` is called meanwhile.
+/// The evaluated checkpoints, by step; `during` is called meanwhile.
 struct Following {
   program::Program program;
   std::vector<std::int64_t> evaluated;
@@ -36,7 +36,7 @@ struct Following {
     options.interrupts = std::make_shared<train::Interrupts>();
     options.say = [this](const std::string& line) { said.push_back(line); };
   }
-  /// What is said of others than those that are evaluated.
+  /// The messages about others than the evaluated ones.
   std::vector<std::string> passed_over() const {
     std::vector<std::string> out;
     for (const std::string& line : said)

@@ -62,7 +62,7 @@ step::ReplicaSum sum_over(const step::ReplicaRange& own, const std::string& name
   return sum;
 }
 
-/// What a single process makes of all replicas' values.
+/// A single process's result for all replicas' values.
 Tensor expected(const std::string& name, const tensor::TensorSpec& spec, const step::ReplicaWeights& weights) {
   auto alone = step::make_local_exchange(5);
   std::vector<step::ReplicaSum> sums;
@@ -105,7 +105,7 @@ TEST_CASE("group exchange: a step's weights are known early only if it is sure t
       REQUIRE(exchange.announce(number, notice));
       std::optional<step::ReplicaWeights> weights;
       const Deadline deadline = Deadline::after(std::chrono::seconds(20));
-      bool is_heard = false;  // what isn't there at first comes while it is looked for
+      bool is_heard = false;  // values missing at first come during the search
       for (int i = 0; !weights && !is_heard && !deadline.expired(); ++i) {
         weights = exchange.find_weights();
         is_heard = i > 1000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps over the devices of all members: whether they are one system, what is agreed before a launch, and what ends one
+// Steps over the devices of all members: whether they are one system, the agreement before a launch, and the end of one
 // that can't end by itself.
 #include <doctest/doctest.h>
 

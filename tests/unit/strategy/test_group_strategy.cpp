@@ -18,7 +18,7 @@ using test::per_replica;
 using test::shown;
 using test::Tensors;
 
-/// What each worker got, by rank.
+/// Each worker's results, by rank.
 using Got = std::vector<json>;
 Got on_workers(const kit::Workers& workers, const std::function<json(Strategy&, std::size_t)>& work) {
   Got out(workers.replicas.size());
@@ -144,7 +144,7 @@ TEST_CASE("group strategy: reduces over axes by numbers of elements, and gathers
     return floats(std::isnan(TFD_TRY(on.reduce(program::Reduce::kMean, value, {{0}})).template as<float>()[0]) ? 1 : 0);
   };
   CHECK(work(json::parse("[[],[],[]]"), none) == all(2, 1.0));
-  // What goes in two messages, since it is large.
+  // A value that goes in two messages, since it is large.
   const auto large = on_workers({.replicas = replicas}, [](Strategy& on, std::size_t rank) -> json {
     Tensors own;
     for (std::size_t i = 0; i < on.local_replicas(); ++i)

@@ -155,7 +155,7 @@ TEST_CASE("loaded program: rows for rows, in pieces of the module's size") {
   CHECK(shown(loaded->run_on_rows("scale", *iterator.next().value()).value()[0]) == json{1, 2, 3, 4, 5});
 }
 
-/// What a process gets of everything that it does, errors' texts included.
+/// A process's results of everything that it does, errors' texts included.
 json everything(Strategy& strategy, const program::Program& program, const std::string& directory) {
   const auto loaded = strategy.load(program);
   if (!loaded) return loaded.error().message;

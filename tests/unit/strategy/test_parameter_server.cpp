@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ParameterServerStrategy (v1) decides: TensorFlow 2.21's cases (vectors, ps_v1), and the sentences of its page.
+// Decisions of ParameterServerStrategy (v1): TensorFlow 2.21's cases (vectors, ps_v1), and the sentences of its page.
 #include <doctest/doctest.h>
 
 #include "tfd/strategy/parameter_server.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What asynchronous workers see of the data: parts of one order, other elements when a training goes on, all of an
+// Data of asynchronous workers: parts of one order, other elements when a training goes on, all of an
 // epoch.
 #include <algorithm>
 #include <future>

@@ -48,7 +48,7 @@ TEST_CASE("ps training: the chief stops all when there was no better evaluation 
   REQUIRE(evaluations.size() >= 3);
   const double best = evaluations[0]["metrics"]["n"];
   CHECK(number(bed.read("n")) == best);
-  CHECK(bed.read("global_step").as<std::int64_t>()[0] == chief.step);  // what was done isn't undone
+  CHECK(bed.read("global_step").as<std::int64_t>()[0] == chief.step);  // finished steps aren't undone
   CHECK(chief.step > static_cast<std::int64_t>(best));
   const auto saved = variable::load_checkpoint(chief.checkpoint).value();
   for (const auto& [name, value] : saved.state)
@@ -87,7 +87,7 @@ TEST_CASE("ps training: the same command after an early stop has nothing left to
   bed.replace("\"patience\": 1", "\"patience\": 3");
   const auto third = well(bed.train(0));
   CHECK(third.reason == "stopped");
-  CHECK(third.first_step == first.step);  // what was stopped isn't joined but continued from its checkpoint
+  CHECK(third.first_step == first.step);  // a stopped training isn't joined but continued from its checkpoint
   CHECK(third.step > first.step);
   CHECK(bed.events_of("start")[2]["resumed_from"] == first.checkpoint);
 }
@@ -239,7 +239,7 @@ TEST_CASE("ps training: epochs are steps: all elements, so many times, over the 
   CHECK(steps_of(five, 1).program.train->steps == 30);
   CHECK(steps_of(five, 1).elements == 30);
   CHECK(steps_of(five, 3).program.train->steps == 10);
-  CHECK(steps_of(five, 4).program.train->steps == 8);  // what is left makes a step, too
+  CHECK(steps_of(five, 4).program.train->steps == 8);  // the rest makes a step, too
   CHECK(steps_of(five, 4).elements == 30);
   CHECK(steps_of(five, 64).program.train->steps == 1);
   CHECK(steps_of(R"({"function": "f", "steps": 5})", 1).program.train->steps == 5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What moves between the host and the devices, by the engine's count: no variable and nothing of an optimizer from one
+// Moves between the host and the devices, by the engine's count: no variable and nothing of an optimizer from one
 // batch, call or step to the next.
 #include <doctest/doctest.h>
 

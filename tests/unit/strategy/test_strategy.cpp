@@ -222,7 +222,7 @@ TEST_CASE("strategy: a variable that is aggregated on write is the same everywhe
   REQUIRE(none->assign(floats(9)));
   CHECK(shown(none->copies().value()) == nlohmann::json{9, 9});
 
-  // A number of the caller's is the same on both: there is no sum of it. What replicas have read is theirs.
+  // A number of the caller's is the same on both: there is no sum of it. Values read by replicas are theirs.
   const auto same = strategy->run([&](ReplicaContext&, const Tensors&) -> Result<Tensors> {
     TFD_TRY(sum->assign_add(own));
     return Tensors{};
@@ -328,7 +328,7 @@ TEST_CASE("strategy: a module runs on every replica with its component, a plain 
   const auto sums = strategy->run(function, {per_replica({1, 2}), DistributedValue(floats(10)), std::cref(*v)}).value();
   CHECK(shown(sums[0]) == nlohmann::json{111, 112});
   CHECK(error_of(strategy->run(function, {per_replica({1, 2})})) != "");
-  // What replicas get of a variable is a value of each, not one that was made outside of them.
+  // Replicas get a value of a variable each, not one that was made outside of them.
   DistributedVariable* const sum =
       strategy->create_variable("sum", floats(0), {.aggregation = Aggregation::kSum}).value();
   REQUIRE(strategy->run(

@@ -12,7 +12,7 @@ using tensor::Tensor;
 data::Plan plan_of(const std::string& text) { return data::parse_plan(nlohmann::ordered_json::parse(text)).value(); }
 DatasetPtr dataset_of(const std::string& text) { return data::instantiate(plan_of(text), {}).value(); }
 
-/// What the replicas see, step by step; the error at the end, if there is one.
+/// The replicas' elements, step by step; the error at the end, if there is one.
 json steps_of(const DistributedDataset& dataset, int most = 100) {
   json out = json::array();
   auto iterator = dataset.iterate().value();

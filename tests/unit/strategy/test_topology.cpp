@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Meshes as plug-ins and options say them. What TensorFlow does with them: the golden sets topology, device_assignment.
+// Meshes as plug-ins and options say them. TensorFlow's use of them: the golden sets topology, device_assignment.
 #include <doctest/doctest.h>
 
 #include "tfd/strategy/topology.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is made of the replicas' values, beyond the vector sets reduce, gather, gather_errors and local_results.
+// Results of the replicas' values, beyond the vector sets reduce, gather, gather_errors and local_results.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A state of the coordination service without a task, its requests and what came of them.
+// A state of the coordination service without a task, its requests and their replies.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ class Coordinated {
  public:
   Coordinated() = default;
   explicit Coordinated(IsApplied is_applied) : state(std::move(is_applied)) {}
-  /// Its ticket; what came of it is in replies.
+  /// Its ticket; the reply is in replies.
   std::uint64_t ask(std::uint64_t connection, CoordinationRequest request) {
     const std::uint64_t ticket = next_++;
     keep(state.apply(connection, ticket, request));

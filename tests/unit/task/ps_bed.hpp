@@ -64,7 +64,7 @@ class PsClient {
   Asked<void> assign(const std::string& name, const Tensor& value) {
     return ask<void>([&](Deadline deadline, auto done) { task_.assign(name, value, deadline, done); });
   }
-  /// Answered at once whatever the parameter server does; what was asked before has begun then.
+  /// Answered at once whatever the parameter server does; earlier requests have begun then.
   TaskStatus status() {
     return ask<TaskStatus>([&](Deadline deadline, auto done) { task_.status(deadline, done); }).get().value();
   }

@@ -38,7 +38,7 @@ inline Tensor ids(const std::vector<std::int32_t>& values) {
   return out;
 }
 
-/// What a test's program is made of: the document, the signatures of its modules, what they do.
+/// The parts of a test's program: the document, the signatures of its modules, their functions.
 struct Parts {
   std::string document;
   std::map<std::string, std::string> modules;  // "step.mlir" -> "(%x: tensor<f32>) -> tensor<f32>"
@@ -158,7 +158,7 @@ class SmallCluster {
   void stop_worker() { servers_.pop_back(); }
   /// Bytes of all messages to and from parameter servers.
   std::size_t ps_bytes() const { return ps_bytes_; }
-  /// What one parameter server has under a name.
+  /// One parameter server's value under a name.
   Result<Tensor> read(int ps, const std::string& name) {
     auto values = ask<Tensors>([&](Deadline deadline, auto done) { server(ps).read({name}, deadline, done); });
     if (!values) return fail(std::move(values).error());

@@ -64,12 +64,12 @@ TEST_CASE("coordination state: members are there as long as their connections, o
   CHECK(all.now<GroupState>(9, {ReadGroup{"g", {}}})->version == joined.version);
   const auto waits = all.ask(9, {ReadGroup{"g", joined.version}, kWaits});
   all.keep(all.state.connection_gone(1));
-  CHECK(members_of(all.answer<GroupState>(waits).value()) == "x! ");  // who has changed
+  CHECK(members_of(all.answer<GroupState>(waits).value()) == "x! ");  // the changed member
   CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x! y+ ");
   REQUIRE(all.now<GroupState>(2, {LeaveGroup{"g", "y"}}));
   REQUIRE(all.now<GroupState>(3, {JoinGroup{"g", "x"}}));
   CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x+ y- ");
-  all.keep(all.state.connection_gone(1));  // not its own any more
+  all.keep(all.state.connection_gone(1));  // no longer its own
   all.keep(all.state.connection_gone(2));  // left before
   CHECK(members_of(all.now<GroupState>(9, {ReadGroup{"g", {}}}).value()) == "x+ y- ");
   REQUIRE(all.now<GroupState>(4, {JoinGroup{"g", "x"}}));  // the newest connection has the name
@@ -144,11 +144,11 @@ TEST_CASE("coordination state: numbers are given to one client each, and again w
   // All that client 2 had comes back: other tasks may not have had its last update.
   all.keep(all.state.connection_gone(2));
   CHECK(take(3) == Range{4, 4});
-  // What client 1 didn't do comes back when it takes others.
+  // Steps that client 1 didn't make come back when it takes others.
   applied.insert({8, 9});
   CHECK(take(1) == Range{10, 2});
   applied.insert({5, 6, 7, 10, 11});
-  // Towards the end each takes less, and who finds none waits for those that others have.
+  // Each takes less toward the end, and a client that finds none waits for those that others have.
   CHECK(take(3, 17) == Range{12, 1});
   CHECK(take(1, 17) == Range{13, 1});
   applied.insert({12, 13});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State that functions read and assign: differences to what was read, and variables that are synchronized on read, of
-// which every replica has a copy.
+// State that functions read and assign: differences to read values, and variables that are synchronized on read:
+// every replica has a copy of them.
 #include "client/sharded_state.hpp"
 #include "small_cluster.hpp"
 #include "tfd/step/replica_copies.hpp"

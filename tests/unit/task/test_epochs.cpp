@@ -31,7 +31,7 @@ Parts epochs_parts() {
   return parts;
 }
 
-/// What a coordinator of this epoch is told, by everything that it can ask.
+/// The answers to a coordinator of this epoch, to everything that it can ask.
 class AnswerLabel {
  public:
   AnswerLabel(SmallCluster& cluster, std::uint64_t epoch)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker does with gradients before it sends them, and the learning rate that a function may ask for.
+// A worker's treatment of gradients before it sends them, and the learning rate that a function may ask for.
 #include "small_cluster.hpp"
 
 using namespace tfd;

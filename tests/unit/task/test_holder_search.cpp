@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What one task of four, worker:0 to worker:3, knows.
+/// The knowledge of one task of four, worker:0 to worker:3.
 struct Bed {
   explicit Bed(int own)
       : directory({{"worker:0", "a:1"}, {"worker:1", "b:1"}, {"worker:2", "c:1"}, {"worker:3", "d:1"}}, own) {}

@@ -79,8 +79,8 @@ struct Counting {
   Parts parts;
 };
 
-/// Lets the first call begin once it runs, and so many others wait behind it: the worker looks who does as it sends an
-/// update.
+/// Lets the first call begin once it runs, and `others` wait behind it: the worker checks the waiting calls as it sends
+/// an update.
 void begin_before(Counting& counting, SmallCluster& cluster, std::uint64_t others) {
   const auto until = Clock::now() + kSoon;
   const auto waiting = [&]() -> std::uint64_t {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file of the cluster's key: what may be in it, who may read it, and where it is looked for.
+// The file of the cluster's key: its content, its permissions, and its places.
 #include <doctest/doctest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -49,7 +49,7 @@ class Receivers {
     const std::string name = fmt::format("worker:{}", i);
     return {*client_, client_->add_peer(name, fmt::format("worker{}:1", i)), name};
   }
-  /// So many are being brought the program, or have been.
+  /// Tasks that are being brought the program, or have been.
   int brought() const { return brought_; }
   int loading() const { return loading_; }
   std::atomic<std::uint64_t> epoch{0};  // that they say they have
@@ -125,7 +125,7 @@ TEST_CASE("loading: a program of more than a mebibyte") {
   CHECK(floats(cluster.run("first").value().results[0])[0] == 1.0f);
 }
 
-// Stands for 20 000 names of usual length, without the time that parsing such a document takes.
+// Replaces 20 000 names of usual length, without the time that parsing such a document takes.
 TEST_CASE("loading: many variables, whose names alone are more than a mebibyte") {
   constexpr int kCount = 4300;
   const auto name = [](int i) { return fmt::format("{}/layers/{}/kernel", std::string(225, 'm'), i); };

@@ -78,7 +78,7 @@ TEST_CASE("many tasks: numbers that come back go to as many as there are for, in
   all.keep(all.state.connection_gone(2));
   CHECK(all.answer<NumbersState>(waiting[0])->first == 1);
   CHECK_FALSE(all.is_answered(waiting[1]));
-  all.keep(all.state.connection_gone(4));  // it doesn't wait any more
+  all.keep(all.state.connection_gone(4));  // it no longer waits
   all.keep(all.state.connection_gone(1));
   CHECK_FALSE(all.is_answered(waiting[1]));
   CHECK(all.answer<NumbersState>(waiting[2])->first == 0);

@@ -73,7 +73,7 @@ std::unique_ptr<step::ReplicaRunner> make_runner(const Parts& parts, int replica
   return std::move(*runner);
 }
 
-/// What each step saw, until the data end.
+/// Each step's values, until the data end.
 std::vector<double> steps_of(step::ReplicaRunner& runner, int most_elements = 0) {
   std::vector<double> sums;
   for (std::int64_t step = 0;; ++step) {

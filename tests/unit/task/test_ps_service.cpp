@@ -16,7 +16,7 @@ using variable::UpdateKind;
 
 namespace {
 
-/// Tables large enough for other threads, and what is small enough for the I/O thread.
+/// Tables large enough for other threads, and variables small enough for the I/O thread.
 Parts tables_and_counters() {
   return {R"({"v": 1, "variables": {
       "a": {"shape": [4000, 4], "init": {"normal": {"seed": 1}}},
@@ -42,7 +42,7 @@ Tensor all_of(std::int64_t elements, float value) {
   return out;
 }
 
-/// A module of one's own that waits until it is let.
+/// A custom module that waits until it is let.
 struct Gate {
   std::promise<void> entered, open;
   std::shared_future<void> opened = open.get_future().share();
@@ -251,7 +251,7 @@ TEST_CASE("ps: a read that waits is forgotten with who asked, and when it is too
 }
 
 TEST_CASE("ps: a reader that takes nothing lets go of its version when its connection ends") {
-  constexpr std::int64_t kElements = 6'000'000;  // more than a connection takes without an acknowledgement
+  constexpr std::int64_t kElements = 6'000'000;  // more than a connection takes without an acknowledgment
   PsBed bed(one_variable(kElements), true);
   const auto client = bed.client();
   std::vector<std::unique_ptr<PsClient>> stuck;

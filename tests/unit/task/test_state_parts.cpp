@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// States that move in parts: of one moment, all or nothing, and gone with who began them.
+// States that move in parts: of one moment, all or nothing, and gone with the client that began them.
 #include <random>
 
 #include "messages/state_messages.hpp"

@@ -54,7 +54,7 @@ TEST_CASE("hostile: a stranger's goodbye ends no task while who has its run is t
       REQUIRE_FALSE(refused);
       CHECK(refused.error().code == Code::kPermissionDenied);
       CHECK(refused.error().message ==
-            fmt::format("{}:0 belongs to another run (epoch 7), whose coordinator is there", job));
+            fmt::format("{}:0 belongs to another run (epoch 7), whose coordinator is still connected", job));
     }
   CHECK(cluster.goodbyes == 0);
   CHECK(floats(cluster.run("f").value().results[0]) == std::vector<float>{1, 1, 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An optimizer of one's own, run by the parameter servers.
+// A custom optimizer, run by the parameter servers.
 #include "small_cluster.hpp"
 
 using namespace tfd;
@@ -185,7 +185,7 @@ TEST_CASE("optimizer of one's own: a parameter server answers and lives while it
   CHECK(fenced.error().code == Code::kPermissionDenied);
   const auto goodbye = std::make_shared<std::promise<Result<void>>>();
   task.shutdown(8, deadline, [goodbye](Result<void> result) { goodbye->set_value(std::move(result)); });
-  const auto refused = goodbye->get_future().get();  // it isn't that one's any more
+  const auto refused = goodbye->get_future().get();  // it is no longer that one's
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Code::kPermissionDenied);
   auto again = load(9);  // as another worker of a cluster without a coordinator

@@ -30,7 +30,7 @@ void change(Tensor& live, const std::vector<std::int64_t>& rows, std::int32_t va
   for (const std::int64_t row : rows) std::fill_n(to + row * kWidth, kWidth, value);
 }
 
-/// The snapshot, read in pieces of so many bytes.
+/// The snapshot, read in pieces of `piece` bytes.
 Tensor read_in_pieces(const Tensor& snapshot, std::size_t piece) {
   Tensor out = Tensor::uninitialized(snapshot.dtype(), snapshot.shape());
   std::vector<std::byte> into(piece);

@@ -39,7 +39,7 @@ TEST_CASE("tensor: sizes that overflow are refused") {
   CHECK(checked_byte_size(DType::kF32, {0, std::int64_t{1} << 40}).value() == 0);
   CHECK_FALSE(checked_byte_size(DType::kF32, {std::int64_t{1} << 40, std::int64_t{1} << 40}));
   CHECK_FALSE(checked_byte_size(DType::kF32, {-1}));
-  // What is counted before it is checked: no undefined behaviour, and nothing where there is nothing.
+  // Shapes that are counted before they are checked: no undefined behavior, and nothing for an empty one.
   CHECK(element_count({std::int64_t{1} << 62, std::int64_t{1} << 62, 0}) == 0);
   CHECK(format_spec({DType::kBF16, {2, 3}}) == "bf16[2, 3]");
   CHECK(format_spec({DType::kBool, {}}) == "bool[]");

@@ -22,7 +22,7 @@ class SlowDisk {
   /// Waits until somebody is held up.
   void await_somebody() { gate_.wait_for(1); }
 
-  /// What fsync() does.
+  /// The body of fsync().
   static void pass() {
     if (SlowDisk* const disk = current()) disk->gate_.pass();
   }

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using strategy::test::Directory;
 
-/// A training of one variable, "w", and what is said of it.
+/// A training of one variable, "w", and its messages.
 struct Training {
   program::Program program;
   TrainOptions options;
@@ -42,7 +42,7 @@ struct Training {
     checkpoints = std::make_unique<CheckpointManager>(*program.train, true, options);
     return checkpoints->find(program);
   }
-  /// Goes on from what is there, and saves at these steps. The step that it began with.
+  /// Continues from the existing checkpoints, and saves at these steps. The step that it began with.
   std::int64_t train(const std::vector<std::int64_t>& steps) {
     const auto found = find();
     if (!found) FAIL(found.error().message);
@@ -170,7 +170,7 @@ TEST_CASE("checkpoints: a run that died while it moved another aside never goes 
   const Directory directory;
   Training first(directory.path());
   first.train({300, 400});
-  // What the new index says first; nothing was moved yet.
+  // The new index's first content; nothing was moved yet.
   REQUIRE(variable::write_checkpoint_index(directory.path(), {.run = "new"}));
   Training again(directory.path());
   CHECK(again.train({10, 20, 30, 40}) == 0);
@@ -284,7 +284,7 @@ TEST_CASE("checkpoints: the plan says where and how often they are saved, or tha
   CHECK(of([](Def& to) { to.every_steps = 1; }) == "saving to ck every step, and at the end");
   CHECK(of([](Def& to) { to.every_steps = 1000; }) == "saving to ck every 1000 steps, and at the end");
   CHECK(plan([](Training& one) { one.program.train->checkpoint.reset(); }) ==
-        "nothing will be saved: --set train.checkpoint.dir=DIR keeps what is trained");
+        "nothing will be saved: --set train.checkpoint.dir=DIR keeps the trained weights");
   CHECK(plan([](Training& one) { one.options.takes_over = true; }).empty());
 }
 

@@ -40,7 +40,7 @@ Lock acquire(const Directory& directory, Claim claim, DirectoryLockOptions optio
   return std::move(*lock);
 }
 
-/// What a process on another host has left, of which no lock is known here.
+/// The file that a process on another host has left; no lock of it is known here.
 void leave_file(const Directory& directory) {
   std::ofstream(directory / ".lock") << R"({"v":1,"host":"far","pid":7,"kernel":"other","beat":3})"
                                      << "\n";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What train.stop has seen outlives the process, and fits the checkpoint that a run goes on from.
+// The state of train.stop outlives the process, and fits the checkpoint that a run goes on from.
 #include <doctest/doctest.h>
 
 #include <filesystem>

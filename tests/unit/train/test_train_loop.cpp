@@ -696,7 +696,7 @@ TEST_CASE("train loop: with others it saves and evaluates where it passes a boun
   CHECK(summary.step == 40);
   CHECK(run.steps_of("eval") == Steps{13, 20, 40});
   CHECK(run.steps_of("checkpoint") == Steps{13, 13, 20, 20, 33, 40, 40});  // that of the best after each evaluation
-  CHECK(run.calls("evaluate state 13") == 1);                              // what is kept is what is evaluated
+  CHECK(run.calls("evaluate state 13") == 1);                              // the kept state is the evaluated one
   const auto last = std::ranges::find(run.driver.calls, "settle");
   REQUIRE(last != run.driver.calls.end());
   CHECK(*std::next(last) == "export 33");  // whatever becomes of the waiting

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of the transports share: endpoints of every kind, and things to wait for.
+// Code shared by the tests of the transports: endpoints of every kind, and things to wait for.
 #include <doctest/doctest.h>
 
 #include <condition_variable>

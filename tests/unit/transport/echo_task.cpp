@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A task for the tests to kill, stop and start again: echoes requests ("who" answers with its incarnation, "count" with
-// how many others it has executed). echo-task BIND FD|-1 [PUBLIC SECRET]: prints its address, then lives until stdin
-// ends.
+// A task for the tests to kill, stop and start again: echoes requests ("who" is answered with its incarnation, "count"
+// with the number of others it has executed). echo-task BIND FD|-1 [PUBLIC SECRET]: prints its address, then lives
+// until stdin ends.
 #include <unistd.h>
 
 #include <atomic>

@@ -22,7 +22,7 @@ inline constexpr auto kHeartbeatTimeout = 1000ms;
 
 using Key = std::optional<CurveKey>;
 
-/// What connections go through: the test runs once with each.
+/// A way of connections: the test runs once with each.
 struct Way {
   Key key;
   Transport transport = Transport::kTcp;
@@ -111,8 +111,8 @@ class Task {
   std::string address_;
 };
 
-// Carries one connection to `address`, at so many bytes a second each way. It has a host of its own, so that the other
-// ports of the one behind it can't be reached.
+// Carries one connection to `address`, at a rate in bytes a second each way. It has a host of its own, so that the
+// other ports of the one behind it can't be reached.
 class SlowLink {
  public:
   SlowLink(const std::string& address, std::size_t bytes_per_s)

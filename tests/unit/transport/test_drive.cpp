@@ -70,7 +70,7 @@ EVERY_TRANSPORT("a server is driven as well: its handler runs there, and its ans
   };
   CHECK(server->drive(is_served, {}, kLong));
   CHECK(by == std::this_thread::get_id());
-  asks.join();  // the answer leaves although nobody drives any more
+  asks.join();  // the answer leaves although nobody drives
   CHECK(answer->meta == "x");
   begin();
   asks.join();  // served by the I/O thread again

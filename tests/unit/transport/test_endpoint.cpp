@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds for every transport: TCP, ipc, and the in-process twin.
+// Rules of every transport: TCP, ipc, and the in-process twin.
 #include <algorithm>
 #include <atomic>
 #include <map>

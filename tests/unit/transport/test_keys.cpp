@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections under the key of a cluster: who has it is served, who doesn't is told so and gets nothing.
+// Connections under the key of a cluster: clients with it are served, others are told so and get nothing.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ struct Server {
   }
 };
 
-// What a client with `key` hears of that server.
+// The refusal that a client with `key` gets from that server.
 Error refusal_of(Bed& bed, const Server& server, std::optional<CurveKey> key) {
   Seen<PeerEvent> events;
   EndpointOptions options = with_key(std::move(key));
@@ -275,7 +275,7 @@ TEST_CASE("keys: bytes of strangers are survived, and a frame before the handsha
   ZmqBed bed("tcp");
   const CurveKey key = new_key();
   const Server server(bed, key);
-  // Whether the server hangs up on who sends this.
+  // Whether the server hangs up on a sender of this.
   const auto hangs_up_on = [&](const std::string& bytes) {
     const int fd = connect_to(server.endpoint->address());
     [[maybe_unused]] const auto sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);

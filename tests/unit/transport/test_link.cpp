@@ -39,7 +39,7 @@ struct Ends {
   void queue(std::uint64_t id, const Message& message, Deadline deadline = Deadline::never()) {
     out.queue(id, deadline, *encode_message({.type = FrameType::kRequest, .id = id}, message));
   }
-  // What is on the tape, read by the other side: ids of complete messages.
+  // The tape's content, read by the other side: ids of complete messages.
   std::vector<std::uint64_t> read() {
     std::vector<std::uint64_t> ids;
     while (!tape.sent.empty()) {
@@ -175,7 +175,7 @@ TEST_CASE("link: a connection is slow until its acknowledgements show otherwise,
   now += std::chrono::hours(1000);
   carries(at, 1ms);
   CHECK(pace.window() == kCreditWindow);
-  // Neither does an acknowledgement of little that comes at once.
+  // Neither does an acknowledgment of little that comes at once.
   pace.on_chunk(at, now);
   pace.on_credit(at += 1000, now += 100us);
   CHECK(pace.window() == kCreditWindow);

@@ -75,7 +75,7 @@ TEST_CASE("liveness: a frozen task that is waited for costs time and nothing els
   CHECK(silent.state == PeerState::kSilent);
   CHECK(silent.reason == "no heartbeat for 300ms");
   CHECK(client->state(peer) == PeerState::kSilent);
-  ask();  // and what is asked meanwhile
+  ask();  // and requests meanwhile
   std::this_thread::sleep_for(1s);
   CHECK(answers.now().empty());
   task.signal(SIGCONT);

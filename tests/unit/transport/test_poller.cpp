@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an I/O thread waits for: who is told of what, and what ends a wait.
+// Sources that an I/O thread waits for: their notifications, and the ends of a wait.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -215,12 +215,12 @@ TEST_CASE("port: a ZeroMQ client that doesn't keep to the protocol is told or ig
   CHECK(handled == 1);
   send_frame(odd, request_of(3, server->incarnation(), "short"));
   CHECK(receive(odd).first == FrameType::kGoodbye);
-  send_frame(odd, request_of(4, server->incarnation(), empty_body));  // not heard any more
+  send_frame(odd, request_of(4, server->incarnation(), empty_body));  // no longer heard
 
   void* newer = dealer(endpoint);
   hello[4] = 9;
   send_frame(newer, hello);
-  CHECK(receive(newer).first == FrameType::kWelcome);  // by whose version it sees the mismatch
+  CHECK(receive(newer).first == FrameType::kWelcome);  // its version shows it the mismatch
 
   ZmqBed other("tcp");
   auto client = other.client();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared memory between endpoints: who gets it, that it is used, and what a hostile other side can't do with it.
+// Shared memory between endpoints: its users, that it is used, and attempts of a hostile other side.
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -74,7 +74,7 @@ struct Hostile {
   std::unique_ptr<SharedRings> rings;
 };
 
-/// What a wire tells.
+/// A wire's events.
 struct Heard final : Wire::Sink {
   std::vector<std::pair<LinkId, std::string>> messages;
   std::set<LinkId> closed;

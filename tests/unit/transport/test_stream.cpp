@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams between endpoints: who gets one, that nothing is lost or overtaken when it begins, and what strangers can't
-// do.
+// Streams between endpoints: their users, that nothing is lost or overtaken when one begins, and attempts of
+// strangers.
 #include <sys/socket.h>
 
 #include <deque>
@@ -18,7 +18,7 @@
 namespace tfd::transport {
 namespace {
 
-/// A wire, what it has heard, and from whom.
+/// A wire, the messages that it has heard, and their senders.
 struct Side final : Wire::Sink {
   Side(const std::string& bind, bool is_sealed)
       : poller(make_poller()),

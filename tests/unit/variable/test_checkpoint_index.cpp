@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The run of a directory's checkpoints: its index, and what is left where a process died between two writes.
+// The run of a directory's checkpoints: its index, and the remains of a process that died between two writes.
 #include <doctest/doctest.h>
 
 #include <filesystem>

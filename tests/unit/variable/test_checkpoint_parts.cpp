@@ -171,7 +171,7 @@ TEST_CASE("checkpoint files: who reads values learns of damage, each time; who l
   CHECK(same_bytes(files.open_whole(whole).value()->read("table").value(), table(200)));
 }
 
-// A file that takes the place of another one is seen by who opens it then.
+// Only a later open sees a file that takes the place of another one.
 TEST_CASE("checkpoint files: each is opened once, and one that can't be read is an error each time") {
   const test::TemporaryDirectory temporary;
   const std::string path = temporary / "x.st";

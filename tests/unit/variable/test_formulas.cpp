@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formulas with elements that aren't there yet: what is done with them is written down as a graph, as somebody does who
+// Formulas with elements that don't exist yet: operations on them are recorded as a graph, as by a caller that
 // emits operations, and the graph computes what the loop over floats and doubles does. A formula that branches on an
 // element doesn't compile here.
 #include "optimizer/formulas.hpp"
@@ -45,7 +45,7 @@ class Recorded {
   std::size_t at_ = 0;
   double constant_ = 0;
 };
-/// What a comparison gives: no bool.
+/// The result of a comparison: no bool.
 struct Condition : Recorded {
   using Recorded::Recorded;
 };

@@ -34,7 +34,7 @@ std::vector<float> widened(const HalfType& type, const Tensor& value) {
   for (const std::uint16_t bits : value.as<std::uint16_t>()) out.push_back(type.widen(bits));
   return out;
 }
-/// What these floats are when they have been stored.
+/// The values of these floats after they have been stored.
 std::vector<float> rounded(const HalfType& type, std::vector<float> values) {
   for (float& x : values) x = type.widen(type.narrow(x));
   return values;

@@ -34,7 +34,7 @@ Tensor value_of(const std::string& text, const TensorSpec& spec) {
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error().message));
   CHECK(made->spec() == spec);
   CHECK(made->is_sole_owner());
-  // What a task gets makes the same, but for seeds that nobody stated.
+  // A task's copy makes the same, but for seeds that nobody stated.
   const Initializer there = parsed(to_json(init).dump(), spec);
   CHECK(to_json(there) == to_json(init));
   if (same_bytes(make_initial_value(init, spec, files).value(), *made))
@@ -288,7 +288,7 @@ TEST_CASE("initializer: takes values from npy and safetensors files") {
     REQUIRE(part);
     CHECK(same_bytes(*part, value.slice_rows(1, 1)));
   }
-  // Another one of that name now: what was opened for these variables stays what it was.
+  // Another one of that name now: the file opened for these variables stays the same.
   const auto before = text(R"({"safetensors": {"path": "all.safetensors", "key": "enc/w"}})", spec);
   REQUIRE(tensor::save_safetensors((directory / "all.safetensors").string(), {{{"other", value}}, {}}));
   CHECK(same_bytes(make_initial_value(*before, spec, files).value(), value));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all optimizers have in common: schedules, clipping, decay, averages, accumulation, groups, rows. Their formulas
+// Features common to all optimizers: schedules, clipping, decay, averages, accumulation, groups, rows. Their formulas
 // are held against Keras by the golden sets optimizers_*.
 #include <cmath>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for float32 are in the golden set `variables`; here are the other dtypes, shapes and what is refused.
+// The rules for float32 are in the golden set `variables`; here are the other dtypes, shapes and refused operations.
 #include <tuple>
 
 #include "tensors.hpp"

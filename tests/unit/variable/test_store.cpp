@@ -70,7 +70,7 @@ TEST_CASE("store: what is settled counts as applied, and is not remembered one b
   CHECK_FALSE(applied.contains(51));
   CHECK(applied.contains(52));
   CHECK(applied.above().size() == 24);
-  applied.settle(98);  // what is just above is part of it
+  applied.settle(98);  // the number just above is part of it
   CHECK(applied.low() == 99);
   CHECK(applied.above().empty());
   applied.settle(5);  // late

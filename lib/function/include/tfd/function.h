@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of one's own for tfd: a shared object with one entry point, tfd_plugin(), that returns a table. Plain C11,
+ * Custom functions for tfd: a shared object with one entry point, tfd_plugin(), that returns a table. Plain C11,
  * nothing to link against. See tfd-program(5), and examples/plugin in tfd's source.
  *
  * Thread rule: tfd makes one call at a time of one instance, from any thread; open, call and close of different
@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 #define TFD_FUNCTION_MAGIC UINT32_C(0x46646674) /* "tfdF" */
-#define TFD_FUNCTION_ABI UINT32_C(1)            /* grows when what is here changes; what is added grows struct_size */
+#define TFD_FUNCTION_ABI UINT32_C(1)            /* grows when existing parts change; additions grow struct_size */
 
 typedef enum tfd_dtype {
   TFD_BOOL = 0, /* one byte: 0 or 1 */
@@ -36,7 +36,7 @@ typedef enum tfd_dtype {
   TFD_F64 = 12
 } tfd_dtype;
 
-/* A dense, row-major tensor. What it points to belongs to tfd and is valid during the call. */
+/* A dense, row-major tensor. Its memory belongs to tfd and is valid during the call. */
 typedef struct tfd_tensor {
   int32_t dtype; /* tfd_dtype */
   int32_t rank;
@@ -52,7 +52,7 @@ struct tfd_call {
   const tfd_tensor *inputs;
   uint32_t output_count; /* as the signature says */
   uint32_t reserved;
-  /* Memory for output `index`, uninitialised and aligned to 64 bytes, to be filled before the call returns. Every output
+  /* Memory for output `index`, uninitialized and aligned to 64 bytes, to be filled before the call returns. Every output
    * is asked for once. NULL, with the failure already noted, where it isn't what the signature says. */
   void *(*output)(tfd_call *call, uint32_t index, int32_t dtype, int32_t rank, const int64_t *shape);
   /* Notes why the call fails, one line of UTF-8, copied. Then return something else than 0. */
@@ -67,7 +67,7 @@ typedef struct tfd_plugin_table {
   uint32_t abi;         /* TFD_FUNCTION_ABI */
   uint32_t struct_size; /* sizeof(tfd_plugin_table) */
   uint32_t flags;
-  /* What the function takes and returns, a line each: "arg f32 64,10 x", "result f32 - loss" (DTYPE, DIMENSIONS with -
+  /* Arguments and results of the function, a line each: "arg f32 64,10 x", "result f32 - loss" (DTYPE, DIMENSIONS with -
    * for a scalar, NAME). NULL where there is no such function. The text stays valid. */
   const char *(*signature)(const char *function);
   /* 0, or anything else with call->fail() called before. */

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Our functions that compiled programs call: XLA's typed foreign functions, and access to a call's arguments. The
-// structs are those of xla/ffi/api/c_api.h, version 0.2 (what is declared of them is the same from 0.1 to 0.3), and of
+// structs are those of xla/ffi/api/c_api.h, version 0.2 (these parts are the same from 0.1 to 0.3), and of
 // xla/pjrt/c/pjrt_c_api_ffi_extension.h, version 2. Thread rule: thread-safe; XLA calls from threads of its own,
 // several at the same time.
 #include <complex>

@@ -14,7 +14,7 @@ namespace tfd::function::lapack {
 /// LDA of a matrix of that many rows: never 0.
 inline int leading(int rows) { return std::max(1, rows); }
 
-/// Allocates uninitialised elements, at least one.
+/// Allocates uninitialized elements, at least one.
 template <class T>
 Result<std::unique_ptr<T[]>> allocate(std::int64_t size) {
   if (size > std::numeric_limits<int>::max())

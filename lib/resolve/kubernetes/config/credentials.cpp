@@ -7,7 +7,7 @@
 namespace tfd::resolve::kubernetes {
 namespace {
 
-constexpr std::chrono::seconds kEarly{30};  // so that what is about to expire isn't sent
+constexpr std::chrono::seconds kEarly{30};  // so that a token about to expire isn't sent
 
 /// A token file may end in a newline, a header may not.
 std::string trimmed(std::string text) {

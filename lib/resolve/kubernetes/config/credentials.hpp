@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a request to the API server carries: a token (given, from a file that is read again, from an exec plug-in), a
+// Credentials of a request to the API server: a token (given, from a file that is read again, from an exec plug-in), a
 // password, a client certificate. Thread rule: one thread.
 #include <chrono>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace tfd::resolve::kubernetes {
 
-/// What a plug-in gave.
+/// The output of a plug-in.
 struct ExecStatus {
   Secret token;
   std::string certificate;

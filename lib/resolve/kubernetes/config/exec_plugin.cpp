@@ -70,7 +70,7 @@ std::optional<std::chrono::system_clock::time_point> parse_rfc3339(std::string_v
       return std::nullopt;
     offset = (hours * 60 + minutes) * (zone[0] == '-' ? -1 : 1);
   }
-  // The clock counts nanoseconds, and differences must fit too: what is far away stays far away.
+  // The clock counts nanoseconds, and differences must fit too: distant times are clamped.
   constexpr sys_seconds kFirst{seconds(-6'000'000'000)}, kLast{seconds(6'000'000'000)};
   return std::clamp<sys_seconds>(sys_days(date) + hours(h) + minutes(mi) + seconds(s) - minutes(offset), kFirst, kLast);
 }

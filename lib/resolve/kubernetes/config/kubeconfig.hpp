@@ -54,7 +54,7 @@ struct ContextEntry {
 };
 
 struct Kubeconfig {
-  /// The first of a name counts. What is wrong with one is said when it is chosen: others may be fine.
+  /// The first of a name counts. Its errors are reported when it is chosen: others may be fine.
   template <class T>
   struct Named {
     std::string name, file;
@@ -71,7 +71,7 @@ struct Kubeconfig {
 /// One file's text. kInvalidArgument: not YAML, lists that are none, another kind of file; kResourceExhausted: too
 /// large, too deep. Members that aren't known are ignored, as kubectl does.
 Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::string& path);
-/// What `other` has and `config` doesn't: the first file that names something wins.
+/// Adds everything that only `other` has: the first file that names something wins.
 void merge_kubeconfig(Kubeconfig& config, Kubeconfig other);
 
 struct Chosen {
@@ -81,7 +81,7 @@ struct Chosen {
   Kubeconfig::Named<UserEntry> user;  // an empty one where the context names none
 };
 /// The context asked for, else the current one. kNotFound: no such context, cluster or user (the nearest one there),
-/// no current context (names those there are). kInvalidArgument names file and path of what is wrong with one of them:
+/// no current context (names the existing ones). kInvalidArgument names file and path of a wrong entry:
 /// "config: users[0].user.exec.command: missing".
 Result<Chosen> choose_context(const Kubeconfig& config, const std::string& context);
 

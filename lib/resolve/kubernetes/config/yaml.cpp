@@ -61,7 +61,7 @@ class Builder : public YAML::EventHandler {
   void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { add({}, anchor, 1); }
   void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
     const auto found = anchored_.find(anchor);
-    if (found == anchored_.end()) throw TooMuch{"an alias within what it stands for"};
+    if (found == anchored_.end()) throw TooMuch{"an alias that contains itself"};
     add(found->second.value, 0, found->second.nodes);
   }
   void OnScalar(const YAML::Mark&, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A set and a map of numbers that are given one after the other and taken away in about that order, such as ids of what
-// is in flight: hundreds or thousands of neighbours share one block of memory, which goes when the last of them does,
-// or is used again. One that stays for long keeps its own block and no other. Thread rule: thread-compatible.
+// A set and a map of numbers that are handed out in ascending order and removed in about that order, such as ids of
+// requests in flight. Hundreds or thousands of adjacent numbers share a block of memory, which is freed or reused when
+// its last number is removed. A long-lived number keeps only its own block. Thread rule: thread-compatible.
 #include <array>
 #include <bitset>
 #include <cassert>
@@ -30,7 +30,7 @@ class NumberSet {
     const auto found = blocks_.find(number / kBlock);
     return found != blocks_.end() && found->second.has[number % kBlock];
   }
-  /// False: it was there.
+  /// Returns false if the number was already in the set.
   bool insert(std::uint64_t number) {
     Block& block = find_or_make(blocks_, spare_, number / kBlock);
     if (block.has[number % kBlock]) return false;
@@ -39,7 +39,7 @@ class NumberSet {
     ++size_;
     return true;
   }
-  /// False: it wasn't there.
+  /// Returns false if the number wasn't in the set.
   bool erase(std::uint64_t number) {
     const auto found = blocks_.find(number / kBlock);
     if (found == blocks_.end() || !found->second.has[number % kBlock]) return false;

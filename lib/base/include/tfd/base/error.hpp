@@ -46,7 +46,7 @@ Code parse_code(std::string_view name);
 
 struct [[nodiscard]] Error {
   Code code = Code::kUnknown;
-  std::string message;  // one line: what is wrong, with what, and what would be right; lower case, no full stop
+  std::string message;  // one line: the failure, its object and the way out; lower case, no full stop
   std::string task;     // "worker:1" when a task is the cause or the place, else empty
 
   /// The same error with where it happened in front: "program.json: train.steps: must be positive".

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where this program's file lies, and what was installed with it. Thread rule: pure functions.
+// Paths of this program's file and of the files installed with it. Thread rule: pure functions.
 #include <filesystem>
 
 namespace tfd {

@@ -11,7 +11,7 @@
 namespace tfd {
 
 /// Runs `work` on a thread of that kind and waits until it is back. After `most`, or once somebody is in a hurry,
-/// `is_over` is true: what is left is to be done by the caller, since processors that are always busy leave next to
+/// `is_over` is true: the caller must do the rest, since processors that are always busy leave next to
 /// nothing. The work takes no lock that others need, allocates and frees nothing: whoever waits for it would wait as
 /// long as nobody else does anything.
 void in_idle_time(Duration most, const std::atomic<bool>& is_hurried,

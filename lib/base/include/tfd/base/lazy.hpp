@@ -29,7 +29,7 @@ class Lazy {
   bool is_made() const { return is_made_.load(std::memory_order_acquire); }
 
  private:
-  /// The value, or the error; unchecked, since what is made never changes.
+  /// The value or the error; unchecked, since a made value never changes.
   const Result<T>& made() const TFD_UNCHECKED_THREADS { return *made_; }
 
   Mutex mutex_;

@@ -14,7 +14,7 @@ void fill_random(std::span<std::byte> bytes);
 std::uint64_t random_bits();
 /// Two digits for each byte: "0af3".
 std::string hex_of(std::span<const std::byte> bytes);
-/// Random bytes, so many, in hexadecimal; 128 bits are a name that nobody has, or guesses.
+/// Returns `bytes` random bytes in hexadecimal; 16 of them make a unique, unguessable name.
 std::string random_text(std::size_t bytes = 16);
 
 }  // namespace tfd

@@ -6,8 +6,8 @@
 
 namespace tfd {
 
-/// Four digits at least, with those of a number from 1000 on in groups: "0.1234", "650.5", "13 810", "2 000 000". What
-/// is no number, or beyond 1e15, is as fmt has it.
+/// At least four digits, grouped from 1000 on: "0.1234", "650.5", "13 810", "2 000 000". NaN, infinities and values
+/// beyond 1e15 are formatted as fmt formats them.
 std::string rounded_rate(double rate);
 
 }  // namespace tfd

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports system calls that may block for ever, such as a read of a disk that doesn't answer. Thread rule: thread-safe.
+// Reports system calls that may block forever, such as a read of a disk that doesn't answer. Thread rule: thread-safe.
 //
 //   const StallGuard guard(path);                       // until it goes; what takes longer than 10 s is reported
 //   const ssize_t got = ::read(fd, buffer, size);

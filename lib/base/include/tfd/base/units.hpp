@@ -20,7 +20,7 @@ std::string format_duration(Duration duration);
 /// The same rounded for people, as exact as it matters: "250ms", "1s520ms", "10s".
 std::string rounded_duration(Duration duration);
 
-/// A number of bytes; a type of its own so that no bare integer stands for one.
+/// A number of bytes; a separate type, so that no bare integer is used as a size.
 struct Bytes {
   std::uint64_t count = 0;
   friend auto operator<=>(Bytes, Bytes) = default;

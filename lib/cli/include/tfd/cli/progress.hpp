@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Progress on stderr: a rewritten bar on a terminal (lines now and then on one that can't rewrite), one line per change
-// of state on a pipe, nothing when quiet. What is written to the same terminal through the Io meanwhile doesn't mix
+// of state on a pipe, nothing when quiet. Output to the same terminal through the Io doesn't mix with the
 // with the bar. Thread rule: one thread.
 #include <chrono>
 #include <cstddef>
@@ -27,8 +27,8 @@ struct ProgressView {
 /// then goes, then the end is cut.
 std::string progress_line(const ProgressView& view, std::size_t columns);
 
-/// Rate of work, averaged over the last ten seconds. It counts from the first units that are done: what went before
-/// them is loading and compiling, which isn't repeated.
+/// Rate of work, averaged over the last ten seconds. It counts from the first finished units, since the loading and
+/// compiling before them isn't repeated.
 class Rate {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -67,7 +67,7 @@ class ClusterSpec {
   /// Addresses by index, nullopt for the gaps of a sparse job. kNotFound as above; kInvalidArgument for a job without
   /// tasks; kOutOfRange for an index below 0 or of a million and more.
   Result<std::vector<std::optional<std::string>>> job_tasks(std::string_view job) const;
-  /// Index -> address, ascending; nullptr for a job that isn't there.
+  /// Index -> address, ascending; nullptr if the job doesn't exist.
   const JobTasks* find_job(std::string_view job) const;
   /// Indices are exactly 0..n-1 and there is at least one.
   bool is_dense(std::string_view job) const;

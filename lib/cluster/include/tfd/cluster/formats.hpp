@@ -39,7 +39,7 @@ Environment child_environment(const ClusterConfig& config);
 bool is_environment(Format format);
 /// The environment of that format. kInvalidArgument if it needs a task and there is none, or one that takes no part.
 Result<Environment> child_environment(const ClusterConfig& config, Format format);
-/// A value bare: "cluster.worker[1]", "task.index", "master". kNotFound names the part of the path that isn't there.
+/// A bare value: "cluster.worker[1]", "task.index", "master". kNotFound names the part of the path that is missing.
 Result<std::string> get_path(const ClusterConfig& config, std::string_view path);
 
 }  // namespace tfd::cluster

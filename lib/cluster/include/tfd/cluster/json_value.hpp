@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A JSON document as the rooms cluster and resolve need it: members in their order, numbers as they were written, so
-// that what isn't understood is passed on unchanged. A repeated key has its last value, in the first one's place, as in
+// that unknown members are passed on unchanged. A repeated key has its last value, in the first one's place, as in
 // Python's json. Nesting and the number of values are bounded. Thread rule: plain values.
 #include <optional>
 #include <string>

@@ -17,8 +17,8 @@ struct ServerDef {
   std::string protocol;
 };
 
-/// The job is the only one, the index the only one of that job (of a sparse one its own, as 7), the protocol grpc,
-/// where they aren't given; what is given isn't checked against the spec. kInvalidArgument: "must specify an explicit
+/// Defaults of missing arguments: the only job, the only index of that job (a sparse one's own, as 7), protocol grpc.
+/// Given arguments aren't checked against the spec. kInvalidArgument: "must specify an explicit
 /// job_name"; kNotFound: no such job, noticed only when its index has to be inferred.
 Result<ServerDef> infer_server_def(const ClusterSpec& spec, const std::optional<std::string>& job,
                                    const std::optional<int>& index, const std::optional<std::string>& protocol);

@@ -1,11 +1,11 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives among the processes that train together: the members of one generation of a group. Who they are is agreed
+// Collectives among the processes that train together: the members of one generation of a group. Membership is agreed
 // elsewhere, and comes as a value (Members); this room moves bytes between them and adds them up. All members make the
 // same collectives in the same order; each is matched by name, step and signature, so that two that differ are an error
 // that names both, the same in all members, never a wrong number. Sums are trees over replica numbers
-// (tensor/tree_sum.hpp): the same bits whoever has which replicas. Thread rule: one thread drives a Communicator;
+// (tensor/tree_sum.hpp): the same bits for any distribution of replicas. Thread rule: one thread drives a Communicator;
 // cancel() is for any thread.
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@
 namespace tfd::collective {
 
 /// The way that the bytes take: shared memory between members of one host, TCP between hosts; or always one of them; or
-/// MPI, for what is summed and broadcast.
+/// MPI, for sums and broadcasts.
 enum class EngineKind : std::uint8_t { kAuto, kShm, kTcp, kMpi };
 /// "auto", "shm", "tcp", "mpi". kUsage names the choices.
 Result<EngineKind> parse_engine_kind(std::string_view name);
@@ -99,7 +99,7 @@ struct Slice {
 /// The step of a collective that belongs to none: its name alone tells it apart.
 inline constexpr std::int64_t kNoStep = -1;
 
-/// What is reduced, the same for all members.
+/// The description of a reduction, the same for all members.
 struct Reduction {
   std::string name;  // "gradients/0", "dense/kernel"
   std::int64_t step = 0;
@@ -113,7 +113,7 @@ struct Traffic {
   std::vector<Duration> waited_for = {};  // by rank: time in which only this member was missing
 };
 
-/// A collective that has waited for long, and for whom.
+/// A collective that has waited for long, and the members that it waits for.
 struct Stalled {
   std::string call;          // `all_reduce "w", step 7`
   Duration waited{};         // while this process ran
@@ -139,7 +139,7 @@ class Communicator {
   virtual Result<void> all_reduce(const Reduction& what, const SumLayout& layout,
                                   std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) = 0;
   /// The same in two halves, so that the caller works meanwhile: begun reductions are waited for in the order in which
-  /// they were begun. What was given to begin() stays valid until wait() returns. Small ones are on their way when
+  /// they were begun. Arguments of begin() stay valid until wait() returns. Small ones are on their way when
   /// begin() returns; large ones move in wait().
   virtual Result<void> begin_all_reduce(const Reduction& what, const SumLayout& layout,
                                         std::span<const tensor::SumPart> parts, std::byte* out) = 0;
@@ -147,8 +147,8 @@ class Communicator {
   /// Moves what has begun on, as far as it goes without waiting. True: everything that has begun is complete.
   virtual Result<bool> move_on() = 0;
   /// Adds up the members' parts; each gets a slice of the sum, its slice_of(), in `out`, which is none of the parts. It
-  /// sends half of what all_reduce() does. What owns slices of the variables or of an optimizer's state begins so, and
-  /// ends with an all_gather().
+  /// sends half of what all_reduce() does. Owners of slices of the variables, or of an optimizer's state, begin so, and
+  /// end with an all_gather().
   virtual Result<void> reduce_scatter(const Reduction& what, const SumLayout& layout,
                                       std::span<const tensor::SumPart> parts, std::byte* out, Deadline deadline) = 0;
   /// A member's part of `elements`, in row-major order: slices of about the same size, which begin with lines of the
@@ -193,7 +193,7 @@ class Communicator {
   Stall stall_;
 };
 
-/// What is known elsewhere of a member that is lost; nullopt: all are there. Asked again and again while members
+/// The error of a member that is known to be lost; nullopt: all are alive. Asked again and again while members
 /// connect.
 using FindLost = std::function<std::optional<Error>()>;
 

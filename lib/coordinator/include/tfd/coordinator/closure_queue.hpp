@@ -37,7 +37,7 @@ class ClosureQueue {
   std::optional<ClosureId> next() const { return queued_.empty() ? std::nullopt : std::optional(queued_.front()); }
 
   // Requests that create the resources of one worker (its iterators): a separate unbounded queue, served first, never
-  // in flight, and neither cancelled nor held back by an error.
+  // in flight, and neither canceled nor held back by an error.
   void put_for(std::size_t worker, ClosureId resource) { tagged_[worker].push_back(resource); }
   std::optional<ClosureId> take_for(std::size_t worker);
   /// Takes the worker's next request: from its own queue, then from the common one.
@@ -51,7 +51,7 @@ class ClosureQueue {
   /// Fails a closure: the first error is kept, later ones are dropped; with keep_going it only counts as finished.
   /// False as finished().
   bool failed(ClosureId closure, Error error);
-  /// Puts a closure at the end of the queue; while an error is pending it is cancelled instead, and true is returned.
+  /// Puts a closure at the end of the queue; while an error is pending it is canceled instead, and true is returned.
   bool put_back(ClosureId closure);
 
   bool has_error() const { return error_.has_value(); }

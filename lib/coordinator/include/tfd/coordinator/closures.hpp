@@ -21,7 +21,7 @@ using WriteText = std::function<Result<void>(std::string_view)>;
 
 struct ClosureStreamOptions {
   bool ordered = false;                 // answers in the order of the lines
-  bool keep_going = false;              // as in CoordinatorOptions: nothing is cancelled
+  bool keep_going = false;              // as in CoordinatorOptions: nothing is canceled
   bool forget = false;                  // values are released when their answers are written, so nothing can be fetched
   std::string directory;                // base of relative paths in lines; empty: the working directory
   std::size_t most_unanswered = 16384;  // limit on unanswered lines; lower if answers are large

@@ -67,7 +67,7 @@ class RemoteValue {
   const task::ClosureOutcome& outcome() const;
   /// The error; only if state() is kError, kCancelled or kAborted.
   const Error& error() const;
-  /// The closure whose error cancelled this one, if it was cancelled.
+  /// The closure whose error canceled this one, if it was canceled.
   std::optional<ClosureId> cause() const;
 
  private:
@@ -193,8 +193,8 @@ struct CoordinatorOptions {
   bool same_shuffles = false;
   /// Seed of shuffles that state none, as in task::WorkerOrders: the same when a run is continued.
   std::uint64_t data_seed = 0;
-  /// A closure that was executing on a worker that died, this many times, fails with kAborted; 0: it is retried for
-  /// ever, as in TensorFlow. The log names such a closure after the third time.
+  /// A closure that was executing on a worker that died, this many times, fails with kAborted; 0: it is retried
+  /// forever, as in TensorFlow. The log names such a closure after the third time.
   int max_losses = 0;
   Duration stall_after = std::chrono::seconds(10);                // without progress, until a stall is logged
   std::function<void(const train::WorkerEvent&)> on_worker = {};  // on the I/O thread
@@ -224,10 +224,10 @@ class ClusterCoordinator {
                                                              CoordinatorOptions options);
 
   /// Blocks only while the queue is full. kInvalidArgument for an unknown function or arguments that don't fit, without
-  /// scheduling anything. Raises a pending error as join() does (and the call given here is cancelled with the rest).
+  /// scheduling anything. Raises a pending error as join() does (and the call given here is canceled with the rest).
   virtual Result<RemoteValue> schedule(Call call, Deadline deadline = Deadline::never()) = 0;
   /// Blocks until no closure is queued or in flight. The first error of a closure is returned once; closures that
-  /// hadn't run are cancelled.
+  /// hadn't run are canceled.
   virtual Result<void> join(Deadline deadline) = 0;
   /// True when nothing is queued or in flight; returns errors as join() does.
   virtual Result<bool> done() = 0;
@@ -263,9 +263,9 @@ class ClusterCoordinator {
   /// Exports the variables, slots and counters of all parameter servers; partitioned ones are joined, so that another
   /// number of parameter servers can import them.
   virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
-  /// Takes a snapshot of the same, which closures may change at once. What is returned has each parameter server write
-  /// its own part of it (variable::save_checkpoint_in_parts()); it is called once or not at all, on any thread, while
-  /// this exists. All must see `directory`, which they are asked the first time; files of a probe are `run`'s.
+  /// Takes a snapshot of the same, which closures may change at once. The returned function has each parameter server
+  /// write its own part of it (variable::save_checkpoint_in_parts()); it is called once or not at all, on any thread,
+  /// while this exists. All must see `directory`, which they are asked the first time; files of a probe are `run`'s.
   /// kFailedPrecondition, kUnimplemented: the servers can't write there, and why; the errors of the system: it can't be
   /// found out now.
   virtual Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
@@ -312,7 +312,7 @@ class ClusterCoordinator {
   /// (tfd-status). Doesn't wait for the answer; lost where that server is lost.
   virtual void show_training(const std::string& standing) = 0;
   /// Tells every task to stop and waits for their answers, also of tasks that haven't come yet or are lost, which are
-  /// told when they are there. kDeadlineExceeded names those that didn't answer.
+  /// told when they connect. kDeadlineExceeded names those that didn't answer.
   virtual Result<void> shutdown_tasks(Deadline deadline) = 0;
 };
 

@@ -43,7 +43,7 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
                            TrainOptions options, const OnServerLost& on_lost = {});
 
 /// Evaluates the checkpoints of a training elsewhere as they appear in train.checkpoint.dir, in order, as `eval` events
-/// with step and path, until the last step's (or for ever if the steps aren't known) or an interruption.
+/// with step and path, until the last step's (or forever if the steps aren't known) or an interruption.
 /// kInvalidArgument without train.evaluate and train.checkpoint.
 Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
                                         CoordinatorOptions coordinator, TrainOptions options);

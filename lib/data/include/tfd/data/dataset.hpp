@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Input pipelines, as tf.data: a source, then transformations. What a pipeline consists of is a Plan (plan.hpp), from
+// Input pipelines, as tf.data: a source, then transformations. A Plan (plan.hpp) describes a pipeline, from
 // JSON: [{"csv": {"path": …, "fields": {"image": {"columns": [0, 64], "dtype": "f32"}, …}}}, {"shuffle": {"buffer":
 // 2000}}, …]
 // Thread rule: a Dataset is immutable and thread-safe; an Iterator lives on one thread at a time.
@@ -48,8 +48,8 @@ class Iterator {
   virtual ~Iterator() = default;
   /// nullopt at the end of the data, and ever after. Errors name the file and the line.
   virtual Result<std::optional<Element>> next() = 0;
-  /// Passes over so many elements, as calls of next() would, but reads and makes only what it must: returns how many
-  /// there were, fewer at the end.
+  /// Skips `count` elements, as calls of next() would, but reads and makes only the necessary ones; returns their
+  /// number, which is lower at the end.
   virtual Result<std::int64_t> skip(std::int64_t count);
 };
 
@@ -59,8 +59,8 @@ struct ShuffleSeeds {
   std::uint64_t dataset = 0;    // for those that don't: the same for as long as the order is to stay
 };
 
-/// What the order of a shuffle depends on, beside its own seed. One that states a seed and doesn't reshuffle in each
-/// iteration depends on none of it: its order is part of what the dataset is, as for a take() and a skip() that split
+/// Inputs of a shuffle's order, besides its own seed. A shuffle that states a seed and doesn't reshuffle in each
+/// iteration depends on none of it: its order is part of the dataset itself, as for a take() and a skip() that split
 /// the data.
 struct Order {
   std::uint64_t pass = 0;                  // the repeat's pass, or the epoch where each is iterated by itself
@@ -91,7 +91,7 @@ class Dataset {
   static constexpr std::int64_t kInfinite = -1;
 };
 
-/// What a {"map": {"function": NAME, "fields": […]}} calls.
+/// The function that a {"map": {"function": NAME, "fields": […]}} calls.
 struct MapFunction {
   ElementSpec spec;
   std::function<Result<Element>(const Element&)> call;  // thread-safe
@@ -101,11 +101,11 @@ struct SharedSources;
 
 /// How the rows of csv, jsonl, text and tfrecord files are parsed ahead of their reader: a file is read, and inflated,
 /// by one thread at a time, piece by piece, and pieces are parsed by several threads. The elements, their order, errors
-/// and what is skipped are the same with any number of them. The threads start with the third piece of an iteration.
+/// and skipped rows are the same with any number of them. The threads start with the third piece of an iteration.
 struct Parsing {
   std::size_t threads = default_threads();
   std::size_t piece_bytes = std::size_t{512} << 10;
-  /// What is read and not taken yet is at most this and one piece; a row is never cut.
+  /// Bytes that have been read and not taken yet are at most this and one piece; a row is never cut.
   std::size_t ahead_bytes = std::size_t{32} << 20;
   /// The number of processors, 8 at most; 0 (no threads) where there is one.
   static std::size_t default_threads();
@@ -125,7 +125,7 @@ struct DatasetContext {
   std::function<void(const std::string& path, const std::string& file)> missing_file = {};
   /// Shares sources of files between datasets, where it is set: equal ones are taken from there, new ones put there.
   SharedSources* sources = nullptr;
-  /// Called with what was wrong with each element that an "on_error": "skip" left out. Thread-safe.
+  /// Called with the error of each element that an "on_error": "skip" left out. Thread-safe.
   std::function<void(const Error&)> skipped = {};
   /// How many elements are made ahead of the reader, as by a prefetch at the end, and some more of small ones: from the
   /// first next() on, a thread of the iterator makes them, and the maps are called there. Whoever ends the iterator

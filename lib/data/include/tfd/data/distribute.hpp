@@ -44,13 +44,13 @@ struct Reader {
   std::int64_t replicas = 1;  // of each worker
 };
 
-/// What one of the workers reads of the plan, in TensorFlow's way: by kFile every workers-th file (a policy of files,
+/// One worker's part of the plan, in TensorFlow's way: by kFile every workers-th file (a policy of files,
 /// or kAuto where there are files), by kData every workers-th element. A shard with data is an
 /// error where another one would be empty; not with `may_be_empty`. kInvalidArgument: no such worker. kNotFound: kFile,
 /// and a source that isn't of files.
 Result<Plan> auto_shard(Plan plan, const Reader& reader, AutoShardPolicy policy, bool may_be_empty = false);
 
-/// What a worker reads, and how its replicas take it.
+/// A worker's input, and how its replicas take it.
 struct WorkerInput {
   Plan plan;
   /// True: each element is a global batch, of which every replica of every worker takes its share (split_rows()).
@@ -58,7 +58,7 @@ struct WorkerInput {
   bool shares_rows = false;
 };
 
-/// What one worker reads of a distributed dataset, as by experimental_distribute_dataset. By default nothing is seen
+/// One worker's part of a distributed dataset, as by experimental_distribute_dataset. By default nothing is read
 /// twice and nothing lost: workers share the rows of every batch, or, where the policy says so, they have files of
 /// their own or their hinted shard, or each of them sees everything, and then their batches are such that together they
 /// make as large a step, in which each has its part of the rows, as equal as can be. Under kTensorflow the splits are
@@ -67,7 +67,7 @@ struct WorkerInput {
 Result<WorkerInput> input_of(const Plan& plan, const ElementSpec& spec, const Reader& reader,
                              Compat compat = Compat::kNone);
 
-/// What one of several workers reads where each makes steps of its own, of whole elements: nothing is read twice and
+/// One worker's part where each of several makes steps of its own, of whole elements: nothing is read twice and
 /// nothing lost, unless the policy says that each of them reads everything. Errors of auto_shard().
 Result<Plan> part_of(Plan plan, const Shard& part);
 
@@ -79,7 +79,7 @@ bool is_static(const ElementSpec& spec);
 /// input_lib.py.
 bool loses_partial_steps(Compat compat, std::optional<std::int64_t> cardinality, bool all_static);
 
-/// What a worker's replicas take in turns, step by step, as under kTensorflow: by `shares_rows` from
+/// The elements that a worker's replicas take in turns, step by step, as under kTensorflow: by `shares_rows` from
 /// experimental_distribute_dataset, else, an element of `dataset` each, from distribute_datasets_from_function. One of
 /// several workers makes steps as long as any of them has data, whatever the shapes (MultiWorkerMirroredStrategy);
 /// where there is one for each process, every process sees all of it (ParameterServerStrategy). Errors of input_of().

@@ -6,7 +6,7 @@
 // Thread rule: plain values, pure functions.
 //
 //   data::Plan plan = TFD_TRY(data::parse_plan(json));              // [{"range": 10}, {"batch": 2}]
-//   plan.stages.push_back(data::Repeat{});                          // for ever
+//   plan.stages.push_back(data::Repeat{});                          // forever
 //   const auto dataset = TFD_TRY(data::instantiate(plan, {.directory = "/data"}));
 #include <cstdint>
 #include <functional>
@@ -165,7 +165,7 @@ struct Shuffle {
   friend bool operator==(const Shuffle&, const Shuffle&) = default;
 };
 struct Repeat {
-  std::optional<std::int64_t> count = {};  // absent: for ever
+  std::optional<std::int64_t> count = {};  // absent: forever
   friend bool operator==(const Repeat&, const Repeat&) = default;
 };
 /// The last batch, where it is smaller: as it is, left out, or filled up.
@@ -240,7 +240,7 @@ struct Enumerate {
   std::string field = "index";
   friend bool operator==(const Enumerate&, const Enumerate&) = default;
 };
-/// What the first pass makes serves the others: from memory, or from the file.
+/// The elements of the first pass serve the others: from memory, or from the file.
 struct Cache {
   std::string path = {};  // empty: in memory
   friend bool operator==(const Cache&, const Cache&) = default;
@@ -260,7 +260,7 @@ struct Prefetch {
 
 /// How a dataset is shared by workers. Source: tf.data.experimental.AutoShardPolicy.
 enum class AutoShardPolicy : std::uint8_t { kAuto, kFile, kData, kOff, kHint };
-/// What is said of the dataset; its elements stay as they are. Source: tf.data.Dataset.with_options.
+/// Options of the dataset; its elements stay as they are. Source: tf.data.Dataset.with_options.
 struct WithOptions {
   std::optional<AutoShardPolicy> auto_shard = {};
   /// A coordinator says which of the elements each step takes, in one order for all workers. Source: the dynamic
@@ -280,8 +280,8 @@ struct Zip {
   std::vector<Plan> others;
   friend bool operator==(const Zip& a, const Zip& b);
 };
-/// block_length elements of one dataset after the other, in turns: of this one, and of others of the same spec. Of
-/// cycle_length of them at a time; the next one takes the place of one that has ended. Source:
+/// Takes block_length elements of one dataset after the other, in turns: of this one, and of others of the same spec;
+/// cycle_length of them at a time. The next one takes the place of one that has ended. Source:
 /// tf.data.Dataset.interleave.
 struct Interleave {
   std::vector<Plan> others;
@@ -313,7 +313,7 @@ std::span<Plan> inner_plans(Stage& stage);
 void seed_shuffles(Plan& plan, const std::function<std::uint64_t(std::size_t number)>& seed_of);
 /// Whether one of the stages, those of inner pipelines too, is such a one.
 bool has_stage(const Plan& plan, const std::function<bool(const Stage&)>& is_such);
-/// Whether what its functions make decides how many elements there are: a filter, or a map that skips errors.
+/// Whether the number of elements depends on the results of its functions: a filter, or a map that skips errors.
 bool counts_by_content(const Plan& plan);
 
 /// Whether it repeats without a count, however much (how much isn't known of a csv file), and nothing ends it later.
@@ -322,7 +322,7 @@ bool repeats_forever(const Plan& plan);
 /// kInvalidArgument with the JSON path within the pipeline: "[3].batch.size: must be positive"; unknown keys with the
 /// nearest known one.
 Result<Plan> parse_plan(const nlohmann::ordered_json& pipeline);
-/// What parse_plan() makes the same plan of.
+/// The JSON from which parse_plan() makes the same plan.
 nlohmann::ordered_json to_json(const Plan& plan);
 
 /// The plan's elements index, index + count, …. The shard comes before the maps, prefetches and options at the end of
@@ -339,8 +339,8 @@ struct SharedSources {
 /// instantiate()'s.
 Result<void> state_specs(Plan& plan, const DatasetContext& context);
 
-/// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound where files are looked at and
-/// aren't there. The iterators' errors come with the source's file and line.
+/// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound if files are looked at and
+/// are missing. The iterators' errors come with the source's file and line.
 Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const DatasetContext& context);
 
 /// Why a pass has no elements: "1000 rows make no batch of 5000 with drop_remainder". Empty: for another reason.

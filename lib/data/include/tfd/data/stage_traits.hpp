@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stage does with the elements and batches that it gets: all that rewritings of a plan need to know of it,
+// Effects of a stage on its elements and batches: rewritings of a plan need to know only these,
 // without knowing which stage it is. Each kind's row says it (stage_kinds.hpp). Thread rule: plain values, pure
 // functions.
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace tfd::data {
 
-/// What becomes of the elements, from what changes least to what changes most.
+/// Effects on the elements, from the smallest change to the largest.
 enum class ElementTrait : std::uint8_t {
   kUntouched,  // each of them, as it is and in its place
   kMapped,     // one for each of them, in its place
   kKept,       // all of them, however often and in whatever order
-  kSelected,   // some of them, or others made of several; how many is a matter of how many there were
-  kByContent,  // what functions make of them decides how many
+  kSelected,   // some of them, or others made of several; the number depends on the number of inputs only
+  kByContent,  // the number depends on the results of functions
 };
-/// What becomes of batches.
+/// Effects on batches.
 enum class BatchTrait : std::uint8_t {
   kKept,       // the rows and fields of each stay
   kKeptOfAll,  // those of several datasets, and each has the rows that it had

@@ -11,7 +11,7 @@ namespace tfd::data {
 
 /// CRC-32C (Castagnoli), reflected, as iSCSI (RFC 3720) has it.
 std::uint32_t crc32c(std::string_view bytes);
-/// What a record has of it: rotated and offset, so that a record in a record isn't taken for one.
+/// The checksum as a record has it: rotated and offset, so that a record in a record isn't taken for one.
 std::uint32_t masked_crc32c(std::string_view bytes);
 /// The record with these bytes, behind `out`.
 void append_record(std::string& out, std::string_view bytes);

@@ -12,7 +12,7 @@ namespace tfd::data {
 
 /// A tf.Example for each element: integers and bools as int64_list, f32, f16 and bf16 as float_list; u8 that aren't
 /// scalars, u64 and f64, whose values those don't hold, as their bytes. gzipped if the name ends in ".gz". At most
-/// `most` elements; how many there were. Errors of the iterator; kNotFound, kPermissionDenied, kResourceExhausted.
+/// `most` elements; returns their number. Errors of the iterator; kNotFound, kPermissionDenied, kResourceExhausted.
 Result<std::int64_t> write_tfrecord(const std::string& path, const ElementSpec& spec, Iterator& iterator,
                                     std::int64_t most);
 /// The elements of one field, all of one shape, as the rows of a NumPy array. As write_tfrecord(); kInvalidArgument

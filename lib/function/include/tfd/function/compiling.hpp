@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that compilers of this process are working on, for who wants to know what it does: a compiler can't be asked
+// Modules that this process is compiling, so that status reports can name them: a compiler can't be asked
 // to stop. Thread rule: thread-safe.
 #include <functional>
 #include <list>

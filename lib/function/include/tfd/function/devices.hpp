@@ -16,7 +16,7 @@ namespace tfd::function {
 /// for that many. Loads the plug-in and makes a client, which may take seconds, and destroys the client.
 /// kFailedPrecondition: not a plug-in; else the plug-in's error: kFailedPrecondition, kNotFound, kUnavailable, …
 Result<std::vector<DeviceInfo>> list_devices(const std::string& plugin, int cpu_devices = 0);
-/// The same, with the index of this process among those whose devices they are.
+/// The same, with the index of this process among the processes that own the devices.
 struct SystemDevices {
   std::vector<DeviceInfo> devices;
   int process_index = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A system of devices that a plug-in knows by name: programs can be compiled and analysed for it without the hardware.
+// A system of devices that a plug-in knows by name: programs can be compiled and analyzed for it without the hardware.
 // Thread rule: thread-safe.
 //
 //   const auto devices = TFD_TRY(list_topology_devices(libtpu, "v4:2x2x4"));   // 16 devices on 4 hosts
@@ -18,7 +18,7 @@
 
 namespace tfd::function {
 
-/// Returns the plug-in's name of a system. Accelerator types stand for the default topology of their size:
+/// Returns the plug-in's name of a system. Accelerator types mean the default topology of their size:
 /// "v5litepod-8" is "v5e:2x4". A name that is no TPU's is returned as it is. kInvalidArgument: the chips aren't two or
 /// three numbers from 1 up, or there is no such accelerator type.
 Result<std::string> parse_topology_name(std::string_view text);

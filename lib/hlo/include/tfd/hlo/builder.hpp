@@ -25,7 +25,7 @@ namespace tfd::hlo {
 class Builder;
 
 /// A value of the module that a builder writes; or a number, which becomes a constant of the dtype and shape of what it
-/// meets. Of two values one may be a scalar: it is broadcast. Two that don't fit together are a mistake of the
+/// meets. One of two values may be a scalar, which is broadcast. Two that don't fit together are a mistake of the
 /// caller's, and an assertion. Comparisons are values of bool.
 class Value {
  public:
@@ -38,7 +38,7 @@ class Value {
   Builder* builder_ = nullptr;  // which outlives it
   std::string name_;            // "%3"
   tensor::TensorSpec spec_;
-  std::optional<tensor::DType> compared_;  // of a bool: what was compared
+  std::optional<tensor::DType> compared_;  // for a bool: the dtype of the compared values
   double number_ = 0;
 };
 

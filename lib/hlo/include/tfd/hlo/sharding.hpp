@@ -33,7 +33,7 @@ struct OpSharding {
   friend bool operator==(const OpSharding&, const OpSharding&) = default;
 };
 
-// Checks of TPUStrategy; -1 stands for an unknown dimension. kInvalidArgument.
+// Checks of TPUStrategy; -1 means an unknown dimension. kInvalidArgument.
 /// Requires a device in range, and no SPMD partitioning.
 Result<void> check_assigned(int device, int logical_devices, bool spmd);
 /// Requires one number of pieces for each dimension, which divides it.

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files by which tasks talk to their launcher. A JSON file per task that failed: who failed first, and of what, is in
+// Files by which tasks talk to their launcher. A JSON file per failed task: the first failure and its cause are in
 // one place. A task may write its own before it ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps
 // a "time" and its "code", or what torch's @record writes. The launcher adds what it knows. And a file for each task
 // that survives the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
@@ -51,7 +51,7 @@ class ErrorFiles {
   void clear_standing(const cluster::TaskId& task) const;
   /// Removes an earlier file of the task.
   void clear(const cluster::TaskId& task) const;
-  /// What the task wrote, with `own` for everything that it didn't say; `own` alone where there is nothing to read.
+  /// The task's own file, with `own` for every missing part; `own` alone if there is nothing to read.
   TaskError complete(const cluster::TaskId& task, TaskError own) const;
   /// Replaces the task's file. Errors of save_file().
   Result<void> save(const cluster::TaskId& task, const TaskError& error) const;

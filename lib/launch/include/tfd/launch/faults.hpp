@@ -26,7 +26,7 @@ struct Fault {
 /// which word.
 Result<Fault> parse_fault(std::string_view text);
 
-/// What a task is told about its fault at a step, in TFD_FAULT: "kill worker:1 at step 412".
+/// The text of TFD_FAULT for a task with a fault at a step: "kill worker:1 at step 412".
 std::string format_fault(const Fault& fault);
 
 }  // namespace tfd::launch

@@ -12,7 +12,7 @@
 
 namespace tfd::launch {
 
-/// What a task says of itself.
+/// A task's statement about itself.
 enum class Standing : std::uint8_t {
   kAlone,    // nothing, or its step: it ends if another task does, or is to be ended
   kJoining,  // it goes on when others die, and isn't of a group yet
@@ -25,7 +25,7 @@ struct MemberState {
   bool is_done = false;                   // a member whose group has made its last step
 };
 
-/// What stands in the file; kAlone if there is none.
+/// The content of the file; kAlone if it doesn't exist.
 MemberState load_member_state(const std::string& path);
 
 /// The task's side. A file that can't be written leaves the task alone: the launcher starts all again.
@@ -35,7 +35,7 @@ class MemberFile {
   explicit MemberFile(std::string path, bool goes_on = true) : path_(std::move(path)), goes_on_(goes_on) {}
   /// No step: it joins; else it is a member, and makes this step next.
   void say(std::optional<std::int64_t> step);
-  /// A member makes this step now: no news for who watches the file, and one system call.
+  /// A member makes this step now: doesn't wake the file's watcher, and costs one system call.
   void note_step(std::int64_t step);
   /// The group has made its last step.
   void say_done();

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a launcher starts on this host, and what each task is told: TensorFlow's TF_CONFIG, PyTorch's ranks, JAX's
+// The tasks that a launcher starts on this host, and their variables: TensorFlow's TF_CONFIG, PyTorch's ranks, JAX's
 // coordinator, tfd's own variables. Thread rule: plain values; plan_members() asks the name service and binds sockets.
 #include <string>
 #include <vector>

@@ -23,7 +23,7 @@ struct OutputRelayOptions {
   int err_fd = 2;
   bool prefixed = true;  // "worker:1: " before each line
   bool as_is = false;    // bytes as they come, not lines: for one task without a prefix
-  /// What is passed on for a line, instead of it; nullopt: nothing.
+  /// The text to pass on instead of a line; nullopt: nothing.
   std::function<std::optional<std::string>(const std::string& task, std::string_view line)> edit = {};
   std::function<void(Error)> on_failure = {};  // once: kResourceExhausted where the disk is full, kSystem
 };

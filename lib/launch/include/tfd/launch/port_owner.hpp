@@ -10,10 +10,10 @@
 
 namespace tfd::launch {
 
-/// "python3, process 1234": who listens there, as far as /proc tells this user; else empty. `address`: numeric, of this
-/// host.
+/// "python3, process 1234": the process that listens there, as far as /proc shows it to this user; else empty.
+/// `address`: numeric, of this host.
 std::string describe_port_owner(const cluster::Address& address);
-/// Adds it to the error of who couldn't listen there: "address already in use (python3, process 12)".
+/// Adds it to the error of a failed listen: "address already in use (python3, process 12)".
 void name_port_owner(Error& error, const cluster::Address& address);
 
 }  // namespace tfd::launch

@@ -17,12 +17,12 @@
 namespace tfd::launch {
 
 /// True if two tasks state one cause: the same words, or those of the one with the task before them whose error it is
-/// ("worker:1: no such shard"). Who states nothing has a cause of its own.
+/// ("worker:1: no such shard"). A task that states nothing has a cause of its own.
 bool is_one_cause(const std::string& one, const std::string& other);
 
 /// Failures that are decided about together. Each task that dies of its own counts, at whatever moment, but one that
-/// states the same cause as another: all of a group end with an error that one of them has. Who ends since another one
-/// is lost (69), or is preempted, doesn't.
+/// states the same cause as another: all of a group end with an error that one of them has. A task that ends because
+/// another is lost (69), or is preempted, doesn't.
 class FailuresTogether {
  public:
   /// `cause`: what the task itself stated; may be empty.

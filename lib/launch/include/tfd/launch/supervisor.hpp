@@ -45,7 +45,7 @@ struct SupervisorOptions {
   std::function<void(const std::string& task, std::string_view line)> on_output = {};  // a line of a task's stderr
   std::function<void()> on_ready = {};         // once, when all tasks have been ready
   std::function<void(Error)> on_failure = {};  // once, before that: a task died, or wasn't ready in time
-  std::function<void()> on_end = {};           // once, when no task runs any more or will
+  std::function<void()> on_end = {};           // once, when no task runs or will run
 };
 
 class Supervisor {

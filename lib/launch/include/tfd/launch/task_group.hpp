@@ -27,7 +27,7 @@
 
 namespace tfd::launch {
 
-/// A task that failed, for those who decide about tasks of several hosts.
+/// A failed task, for the launcher that decides about tasks of several hosts.
 struct TaskFailure {
   std::string task;
   process::ExitStatus status;
@@ -49,7 +49,7 @@ struct Standings {
   int members = 0;       // of those that run
   int done = 0;          // were members, and ended well
   bool is_over = false;  // one of those said that its group had made its last step
-  /// True if some run, and all of them go on without those that don't any more.
+  /// True if some run, and all of them continue without those that have ended.
   bool go_on() const { return running > 0 && alone == 0; }
   /// True if those that run are right to refuse one that ended with this code: some are members already, or at least
   /// two have the same key.
@@ -68,8 +68,8 @@ struct TaskGroupOptions {
   int least = 1;                                   // tasks with a rank that suffice; with max_failures
   std::vector<Fault> faults_at_steps = {};         // told to their tasks at their first start
   Log log = {};                                    // starts and ends, as info
-  /// Where the group has tasks on other hosts, too, others decide: they are told of each failure, and when no task runs
-  /// any more, and call halt() and start_again(). Either both are set or none is.
+  /// If the group has tasks on other hosts, others decide: they get each failure, and a call when no task runs,
+  /// and call halt() and start_again(). Either both are set or none is.
   std::function<void(const TaskFailure&)> on_failure = {};
   std::function<void(int generation)> on_idle = {};
   /// Where those may start only the tasks that failed again, by replace_failed(): they are told what tasks say.
@@ -131,8 +131,8 @@ class TaskGroup {
   };
   static std::string line_of(const Failure& failure);
   static TaskFailure start_failure(const Task& task, const Error& error);
-  /// True if a task has ended since nobody reads what it says any more, as the others soon will. A reader that goes
-  /// ends its writers, as in any pipeline, and who stops reading knows why.
+  /// True if a task has ended because its output is no longer read, as the others soon will. A reader that closes
+  /// ends its writers, as in any pipeline, and its user knows why.
   bool is_unread(const Failure& failure) const { return failure.status.signal == SIGPIPE && relay_.has_lost_reader(); }
   Result<void> start_all();
   Result<void> start_task(Task& task);
@@ -177,7 +177,7 @@ class TaskGroup {
   bool ending_ = false;
   bool ended_ = false;
   process::Fd standing_changes_;   // inotify
-  std::optional<Standings> told_;  // to those who decide
+  std::optional<Standings> told_;  // the last report to the deciding launcher
   int done_ = 0;                   // members that ended well
   bool is_over_ = false;           // one of them had made the last step
   bool idle_ = true;               // where others decide: on_idle was called, or nothing has been started

@@ -27,13 +27,13 @@ Result<Fd> connect_locally(std::string_view name);
 /// True if the process at the other end was this one's user when it connected or listened.
 bool is_own_user(int socket);
 
-/// Sends `bytes` and a descriptor as one message. kUnavailable: it doesn't go now, or nobody is there.
+/// Sends `bytes` and a descriptor as one message. kUnavailable: the socket is full, or the other end is closed.
 Result<void> send_with_descriptor(int socket, std::span<const std::byte> bytes, int descriptor);
 /// Receives as many bytes as there is room for at `to`, and the descriptor that came with them, which may be none.
 /// kUnavailable: nothing has come; kAborted: nothing will; kInvalidArgument: fewer bytes.
 Result<Fd> receive_with_descriptor(int socket, std::span<std::byte> to);
 
-/// Wakes who waits until its end of the socket can be read.
+/// Wakes a process that waits until its end of the socket can be read.
 void ring_bell(int socket);
 /// Whether a socket that is watched by epoll (EPOLLET) is heard each time it rings, though nobody reads it, for
 /// kUnreadBells at least: Linux, unless its sockets' buffers were made small. It is tried once.
@@ -41,7 +41,7 @@ bool hears_unread_bells();
 inline constexpr int kUnreadBells = 64;
 /// Reads all that rang there. False: the other end is closed.
 bool answer_bell(int socket);
-/// The same for who may be sent a descriptor along: `brought` is set to it.
+/// The same for a connection that may carry a descriptor: sets `brought` to it.
 bool answer_bell(int socket, Fd& brought);
 
 }  // namespace tfd::process

@@ -27,7 +27,7 @@ class OomKills {
   std::uint64_t explained_ = 0;
 };
 
-/// What /proc/self/cgroup says: the file that counts, below the mount point of cgroups.
+/// From the text of /proc/self/cgroup: the file that counts, below the mount point of cgroups.
 std::string oom_file_of(std::string_view cgroups);
 
 }  // namespace tfd::process

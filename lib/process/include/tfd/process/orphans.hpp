@@ -14,9 +14,9 @@ namespace tfd::process {
 /// doesn't would leave them, and process groups that never end. kSystem when the kernel refuses.
 Result<void> adopt_orphans();
 
-/// Reaps the children that have ended, but for those of whom `is_ours` is true: somebody else reaps these. It stops at
-/// the first of them, so it must be called again once that one is reaped; never blocks. For who is PID 1 or has called
-/// adopt_orphans(), at each SIGCHLD.
+/// Reaps the children that have ended; children for which `is_ours` returns true are left to their owner. Stops at the
+/// first of these, so call it again once that one is reaped. Never blocks. Call it at each SIGCHLD as PID 1, or after
+/// adopt_orphans().
 void reap_orphans(const std::function<bool(pid_t child)>& is_ours);
 
 }  // namespace tfd::process

@@ -3,8 +3,8 @@
 //
 // Two rings of bytes, one each way, in memory that two processes share. A side keeps its own positions to itself and
 // checks the other's whenever it reads them, so that a hostile peer can change bytes but not where they are looked for.
-// How the sides meet, and what wakes who sleeps, is the caller's. Thread rule: each side lives on one thread, but for
-// give_back().
+// The caller arranges how the sides meet and how to wake one that sleeps. Thread rule: each side lives on one thread,
+// except give_back().
 //
 // Sleeping: prepare_to_sleep(), then sleep if it says so, then wake_up(). The other side's publish() or consume() says
 // when that is awaited.
@@ -28,21 +28,21 @@ class SharedRings {
 
   /// Sealed memory for two rings of `ring_bytes` each, a power of two and at least a page. kSystem.
   static Result<Fd> make_memory(std::size_t ring_bytes);
-  /// Maps such memory, whose descriptor may be closed afterwards. kInvalidArgument: it is something else. kSystem.
+  /// Maps such memory, whose descriptor may be closed after that. kInvalidArgument: it is something else. kSystem.
   static Result<SharedRings> map(const Fd& memory, std::size_t ring_bytes, Side side);
   SharedRings(SharedRings&& other) noexcept;
   SharedRings& operator=(SharedRings&&) = delete;
   ~SharedRings();
 
-  /// What can be written now, in one piece; valid until publish(). kInvalidArgument: the other side lies.
+  /// Space that can be written now, in one piece; valid until publish(). kInvalidArgument: the other side lies.
   Result<std::span<std::byte>> room() const;
   /// Makes the first `size` bytes of room() readable. True: the other side waits for them, and must be woken.
   bool publish(std::size_t size);
-  /// publish() in two steps, for who puts several in a row and wakes the other side once.
+  /// publish() in two steps, for a writer that puts several messages in a row and wakes the other side once.
   void put(std::size_t size);
   bool has_reader_waiting();
 
-  /// What can be read now, in one piece; valid until consume(). The other side can change these bytes at any time.
+  /// Bytes that can be read now, in one piece; valid until consume(). The other side can change them at any time.
   /// kInvalidArgument: it lies.
   Result<std::span<const std::byte>> arrived() const;
   /// Gives the first `size` bytes of arrived() back. True: the other side waits for room, half of the ring is free by
@@ -60,8 +60,8 @@ class SharedRings {
   /// Whether the other side has said so: its other bells needn't be read.
   bool is_gift_announced() const;
 
-  /// Marks of what a side lends to the other, which takes its own away from any thread. The sides agree on what they
-  /// stand for; a hostile one can only give back too early, or never.
+  /// Marks of memory that a side lends to the other, which takes its own away from any thread. The sides agree on their
+  /// meaning; a hostile one can only give back too early, or never.
   static constexpr std::size_t kLoans = 256;
   void mark_lent(std::size_t loan);
   bool is_lent(std::size_t loan) const;

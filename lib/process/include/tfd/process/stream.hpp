@@ -26,7 +26,7 @@ class Stream {
   virtual bool has_unsent() const = 0;
   /// Returns how many bytes came; 0: none now. kUnavailable: none will. kInvalidArgument: they are false.
   virtual Result<std::size_t> receive(std::span<std::byte> to) = 0;
-  /// What poll() waits on, and for which events.
+  /// The descriptor and events to poll() for.
   virtual int fd() const = 0;
   virtual short events(bool reads, bool writes) const {
     return static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));

@@ -25,8 +25,8 @@ int connection_error(int socket);
 /// Has the kernel ask the other host of an idle connection whether it's there, several times within `silence`; a host
 /// that doesn't answer for a little longer than that ends the connection.
 void expect_answers(int socket, Duration silence);
-/// True if what was sent to the other host, or asked, isn't answered, and nothing has come from it for so long. A
-/// process there that doesn't read makes no difference, since its kernel answers. False for what isn't TCP.
+/// True if the other host hasn't acknowledged or answered anything sent to it, and has sent nothing, for `since`. A
+/// process there that doesn't read makes no difference, since its kernel answers. False for sockets other than TCP.
 bool awaits_answer(int socket, Duration since);
 /// True if this numeric address belongs to this host, in its network namespace: whatever refuses a connection to it is
 /// this host's kernel. False if that isn't known.

@@ -92,7 +92,7 @@ inline constexpr std::string_view kLossScaleVariable = "optimizer/.loss_scale";
 enum class OutputKind { kResult, kMetric, kGradient, kAssign, kAssignAdd, kAssignSub };
 enum class Reduce { kMean, kSum };
 enum class Part { kWhole, kNumerator, kDenominator, kTruePositives, kFalsePositives, kTrueNegatives, kFalseNegatives };
-/// What is computed of a metric's parts, which are summed before. kPlain: the ratio of numerator and denominator.
+/// Function of a metric's summed parts. kPlain: the ratio of numerator and denominator.
 enum class Formula { kPlain, kRoot, kPrecision, kRecall, kRocAuc, kPrAuc };
 std::string_view part_name(Part part);           // not of kWhole
 std::string_view formula_name(Formula formula);  // not of kPlain

@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the launchers of one group agree on: who takes part, when all start, what failed first, whether all are started
-// again, and how everything ends. A state machine of the launcher that holds the rendezvous: no socket, no clock of its
-// own: it is told who joins and reports, ticks at next() at the latest, and what it decides is taken to be sent. Thread
-// rule: plain value.
+// The decisions of a group of launchers: which ones take part, when all start, the first failure, whether all are
+// started again, and how everything ends. A state machine of the launcher that holds the rendezvous: no socket, no
+// clock of its own: it is told of joins and reports, ticks at next() at the latest, and its commands are taken to be
+// sent. Thread rule: plain value.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -27,17 +27,17 @@ struct Bounds {
   int least = 1;
   int most = 1;
   bool counts_tasks = false;
-  bool is_elastic = false;  // who is lost is replaced, and a failure starts all again, or only those that failed
+  bool is_elastic = false;  // lost launchers are replaced, and a failure restarts all, or only the failed ones
 };
 
-/// What a launcher brings.
+/// A launcher's contribution.
 struct Joining {
   std::string host;                                            // its name for people, and its address for the others
   std::vector<std::string> addresses;                          // of its tasks, in the order of their local ranks
   std::vector<std::pair<std::string, std::string>> same = {};  // what must be the same on all hosts: option, value
 };
 
-/// Plan of one start: who takes part, and which tasks the receiver starts.
+/// Plan of one start: which launchers take part, and which tasks the receiver starts.
 struct Plan {
   int generation = 0;
   int node = 0;                        // the receiver's place among the launchers
@@ -67,12 +67,12 @@ struct Command {
   Duration wait{};
 };
 
-/// What a launcher reports.
+/// A launcher's report.
 struct Report {
   enum class Kind {
     kFailed,    // a task failed
     kStanding,  // `standings` of its tasks have changed; before kFailed of a task that it counts no more
-    kIdle,      // none of its tasks runs any more, nor waits for its next start
+    kIdle,      // none of its tasks runs, nor waits for its next start
     kStop,      // it got `signal`, which asks for the end, for the `count`th time
     kLeave,     // the same, but asks for the end of this launcher alone, if the others go on without it
     kExpired,   // its --timeout is over; `line` says so
@@ -95,8 +95,8 @@ struct AgreementOptions {
   Bounds bounds = {};
   int max_failures = 0;  // within Restarts::kWindow, of an elastic group
   Duration join = std::chrono::minutes(10);
-  Duration settle = std::chrono::seconds(10);  // enough are there, and nobody else has come for so long; at most thrice
-  Duration report = std::chrono::seconds(10);  // between lines that say who is missing
+  Duration settle = std::chrono::seconds(10);  // enough have joined, and nobody else for this long; at most thrice
+  Duration report = std::chrono::seconds(10);  // between lines that name missing launchers
   Duration grace = std::chrono::seconds(25);   // for members to end after one of them has ended well
 };
 
@@ -119,7 +119,7 @@ class Agreement {
   /// When tick() has something to do; max() if never.
   Clock::time_point next() const;
 
-  /// What is to be sent, in order, since the last call.
+  /// The commands to send, in order, since the last call.
   std::vector<std::pair<LauncherId, Command>> take() { return std::exchange(commands_, {}); }
   /// True of a launcher that hasn't been told kEnd, and isn't lost.
   bool has(LauncherId launcher) const { return launchers_.contains(launcher); }
@@ -132,7 +132,7 @@ class Agreement {
     Joining joining;
     int place = 0;  // in the order of nodes; a newcomer takes the lowest free one
     bool is_idle = true;
-    bool is_leaving = false;               // its tasks hand over: nothing of them counts any more
+    bool is_leaving = false;               // its tasks hand over: none of them counts now
     int started = 0, told = 0;             // generations of its last start, and of its last start or replacement
     std::vector<int> ranks = {};           // of its tasks, in the present start
     launch::Standings standings = {};      // of its tasks
@@ -144,7 +144,7 @@ class Agreement {
   Result<void> check_room(const Joining& joining) const;
   Result<void> check_same(const Joining& joining) const;
   int count() const;
-  std::optional<Clock::time_point> start_time() const;  // nullopt: too few are there
+  std::optional<Clock::time_point> start_time() const;  // nullopt: too few have joined
   std::string missing(Clock::time_point now) const;
   launch::Standings standings() const;
   bool goes_on() const;
@@ -194,8 +194,8 @@ class Agreement {
   std::optional<Clock::time_point> decide_at_;
   std::optional<Clock::time_point> finish_at_;  // a member has ended well, and no other one is known
   std::optional<Clock::time_point> done_at_;  // the same, but others say that they are members: they are to end by then
-  bool is_short_ = false;                     // fewer than enough are left of those who run
-  bool has_said_missing_ = false;             // a line was about those who are waited for now
+  bool is_short_ = false;                     // fewer than enough are left of the running ones
+  bool has_said_missing_ = false;             // a line named the ones that are missing now
   bool starts_again_ = false;                 // after kEnding
   bool has_expired_ = false;
   bool has_turned_away_ = false;

@@ -21,7 +21,7 @@ struct RendezvousOptions {
   cluster::Address at;                            // where it is held
   std::optional<launch::Listener> listener = {};  // set: this launcher holds it, on that socket
   std::string own_address = {};                   // numeric, where `at` is of this host, but another process's
-  std::function<Result<Joining>()> bring;         // once, when the rendezvous is there
+  std::function<Result<Joining>()> bring;         // once, when the rendezvous is reached
   AgreementOptions agreement = {};                // of the launcher that holds it; `join` and `report` of all
   Duration silence = std::chrono::seconds(10);    // a launcher that doesn't answer for so long is lost
   std::function<Result<std::unique_ptr<transport::Endpoint>>(transport::EndpointOptions)> make_endpoint =
@@ -31,7 +31,7 @@ struct RendezvousOptions {
   /// Once, instead of kEnd: kUnavailable where the launcher that holds the rendezvous is lost; kDeadlineExceeded where
   /// it wasn't there in time; what Agreement::join() refuses; kPermissionDenied, kProtocolMismatch; errors of `bring`.
   std::function<void(Error)> on_failure = {};
-  std::function<void(const std::string& line)> say = {};  // whom it waits for
+  std::function<void(const std::string& line)> say = {};  // lines about missing launchers
 };
 
 class Rendezvous {

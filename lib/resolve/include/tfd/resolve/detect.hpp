@@ -25,20 +25,20 @@ std::vector<Sighting> detect(const Environment& env, const FileLoader& load_file
 
 /// The kinds that --cluster takes and that need no options: tf-config (env), slurm, kubernetes, tpu, mpi, auto.
 bool is_kind(std::string_view name);
-/// The kind that was found. What was seen goes to the log at -v. kNotFound where nothing is here: names what was looked
-/// for.
+/// The detected kind. Findings go to the log at -v. kNotFound if nothing was detected: names everything that was
+/// checked.
 Result<std::string> choose_kind(const ResolverEnvironment& environment);
 /// Processes that mpirun, mpiexec or srun has started together, and the kind that says of which cluster they are.
 struct LaunchedTasks {
   std::string kind;
   int count = 0;
-  std::string variable;  // that says how many there are
+  std::string variable;  // the variable with the number of tasks
   std::string value;     // as it is set
 };
-/// Those of which this process is one; nullopt where it was started by none of these, or alone, or where their
+/// The tasks that this process's launcher started; nullopt if none of these launchers did, if it started one, or if the
 /// variables can't be read.
 std::optional<LaunchedTasks> find_launched_tasks(const Environment& env);
-/// What a kind can be told without options of its own.
+/// Settings of a kind without options of its own.
 struct KindOptions {
   std::optional<cluster::TaskId> task = {};
   std::string jobs = {};      // "ps=2,worker=3": of slurm and mpi, kUsage for others

@@ -55,7 +55,7 @@ struct Response {
   const std::string* find_header(std::string_view name) const;
 };
 
-/// What came of a streamed body so far, whole lines or not. Returning false ends the stream without an error.
+/// Receives bytes of a streamed body, whole lines or not. Returning false ends the stream without an error.
 using ChunkSink = std::function<bool(std::string_view)>;
 
 class Fetcher {
@@ -82,7 +82,7 @@ Result<std::string> find_curl();
 
 /// Requests that may be repeated: 408, 429, 500, 502, 503, 504 and kUnavailable are tried again after `first_pause`,
 /// then twice that, up to `longest_pause`, with full jitter, no sooner than Retry-After says, at most `most_attempts`
-/// times and only as far as the deadline allows. What is returned in the end is the last answer.
+/// times and only as far as the deadline allows. The last answer is returned.
 struct RetryPolicy {
   int most_attempts = 5;
   Duration first_pause = std::chrono::milliseconds(200);

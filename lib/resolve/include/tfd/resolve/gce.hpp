@@ -29,7 +29,7 @@ struct GceOptions {
 /// says. Order: instances by name, numbers as numbers; with compat the addresses as strings.
 Result<std::unique_ptr<Resolver>> make_gce_resolver(GceOptions options, const ResolverEnvironment& environment);
 
-/// master(): what is asked for, else its own; "" where type or index is neither. Source: GCEClusterResolver.master.
+/// master() of the given type and index, else its own; "" if one of them is neither. Source: GCEClusterResolver.master.
 Result<std::string> gce_master(const cluster::ClusterConfig& config, const MasterQuery& query);
 
 }  // namespace tfd::resolve

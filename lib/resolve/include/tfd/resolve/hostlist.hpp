@@ -27,12 +27,12 @@ inline constexpr std::int64_t kMostTasks = std::int64_t{1} << 22;
 /// slurm_cluster_resolver.py, 2.21; hostlist.c of Slurm.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text, Compat compat);
 
-/// The same one by one, for those who put them elsewhere: a vector of 10 000 names is a tenth of tfd-resolve's time.
+/// The same one by one, without a vector of names: with 10 000 names it costs a tenth of tfd-resolve's time.
 /// The sink may have been called before an error.
 using HostSink = std::function<void(const std::string& host)>;
 Result<void> each_host(std::string_view text, Compat compat, const HostSink& sink);
 
-/// The inverse: neighbours that differ in one number are folded, the order stays. expand(fold(hosts)) == hosts.
+/// The inverse: adjacent names that differ in one number are folded, the order stays. expand(fold(hosts)) == hosts.
 std::string fold_hostlist(std::span<const std::string> hosts);
 
 /// "3(x2),2,1" -> 3 3 2 1. No spaces, no signs; M(x0) is nothing. kInvalidArgument as above, also for more than

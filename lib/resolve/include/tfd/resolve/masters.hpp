@@ -13,7 +13,7 @@
 
 namespace tfd::resolve {
 
-/// What master() was called with.
+/// Arguments of master().
 struct MasterQuery {
   std::optional<std::string> task_type = {};
   std::optional<int> task_id = {};
@@ -34,7 +34,7 @@ class TfConfigView {
   Result<std::optional<std::string>> task_type() const;
   Result<std::optional<int>> task_id() const;
   Result<std::optional<std::string>> rpc_layer() const;
-  /// Its own type, id and layer stand in for what isn't asked for; "" for a cluster of one task.
+  /// Missing arguments are its own type, id and layer; "" for a cluster of one task.
   Result<std::string> master(const MasterQuery& query) const;
   /// Counts by type those of `devices` ("/job:worker/replica:0/task:0/device:GPU:0") that aren't CPUs and whose names
   /// hold the task's job and index as substrings (task:1 is in task:10 too).

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process started by mpirun or mpiexec: Open MPI, PMIx, MPICH and its kin with Hydra. Their variables say the rank
-// and how many there are, not the hosts: those come from a hostfile, from the batch system, or are this host alone
+// and the number of ranks, not the hosts: those come from a hostfile, from the batch system, or are this host alone
 // where all ranks are local. Ranks fill the hosts' slots in order, which is checked against the own place. Thread rule:
 // pure functions.
 #include <optional>

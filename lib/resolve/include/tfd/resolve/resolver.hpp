@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cluster resolvers: who is in the cluster and who am I. Each is a function of the environment and its options; one
-// file per resolver. Thread rule: pure functions (a device lister may start nvidia-smi).
+// Cluster resolvers: the tasks of the cluster, and this process's own. Each is a function of the environment and its
+// options; one file per resolver. Thread rule: pure functions (a device lister may start nvidia-smi).
 #include <functional>
 #include <map>
 #include <optional>
@@ -54,8 +54,8 @@ Result<cluster::ClusterConfig> resolve_tf_config(const Environment& env, const T
 /// read counts, so that its error is seen.
 bool names_cluster(const Environment& env);
 
-/// What `nvidia-smi --list-gpus` says, or nullopt when there is none; kFailedPrecondition with its output when it
-/// fails.
+/// The number of GPUs by `nvidia-smi --list-gpus`, or nullopt if it is missing; kFailedPrecondition with its output if
+/// it fails.
 using GpuLister = std::function<Result<std::optional<int>>()>;
 /// Its answer as a number: the lines that begin with "GPU ". kFailedPrecondition where it exited with another code than
 /// 0.
@@ -85,7 +85,7 @@ struct SlurmOptions {
 Result<void> parse_slurm_jobs(std::string_view text, SlurmOptions& options);
 /// Resolves from the variables of a job step, else of the job (all its components, where it is heterogeneous); the
 /// result has no task in a batch script and a salloc shell. kFailedPrecondition: not in a job, the counts don't add up
-/// (both numbers), more GPUs asked than there are, a rank that isn't where SLURM_DISTRIBUTION puts it.
+/// (both numbers), more GPUs than exist, a rank at another place than SLURM_DISTRIBUTION gives it.
 /// kInvalidArgument: a variable that can't be read. O(tasks).
 Result<cluster::ClusterConfig> resolve_slurm(const Environment& env, const SlurmOptions& options,
                                              const GpuLister& gpus);

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a resolver may touch beside its options, so that tests can make another world; and a resolver that can be asked
-// again, for --watch and --wait. Thread rule: one thread.
+// The world that a resolver may touch beside its options, so that tests can replace it; and a resolver that can be
+// asked again, for --watch and --wait. Thread rule: one thread.
 #include <chrono>
 #include <functional>
 #include <memory>

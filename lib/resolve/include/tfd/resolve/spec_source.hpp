@@ -32,8 +32,8 @@ class InputReader {
  public:
   /// `name` is what messages call it.
   explicit InputReader(int fd, std::string name = "stdin") : fd_(fd), name_(std::move(name)) {}
-  /// One JSON document (an object), as soon as its last brace is there. nullopt at an end of file before the first byte
-  /// that isn't white space. kInvalidArgument for what can't become JSON, kDataLoss for a document that is cut off,
+  /// One JSON document (an object), as soon as its last brace has come. nullopt at an end of file before the first byte
+  /// that isn't white space. kInvalidArgument if it can't become JSON, kDataLoss for a document that is cut off,
   /// kResourceExhausted for one of more than 256 MiB, kDeadlineExceeded. `while_waiting` is called once, after 2 s of
   /// silence.
   Result<std::optional<std::string>> next_document(Deadline deadline, const std::function<void()>& while_waiting);
@@ -51,7 +51,7 @@ class InputReader {
   int fd_;
   std::string name_;
   std::string buffer_;
-  std::size_t start_ = 0;  // what is before it was handed out
+  std::size_t start_ = 0;  // bytes before it were handed out
   bool ended_ = false;
   bool after_document_ = false;  // the rest of a document's line is not a line of its own
   std::vector<process::Fd> held_;

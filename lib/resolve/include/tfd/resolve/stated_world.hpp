@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the environment says about other processes that were started together with this one: by mpirun or srun, by
+// Variables that state other processes started together with this one: by mpirun or srun, by
 // torchrun, by controllers of Kubernetes, by schedulers of clouds. One table has all variables (stated_world.cpp). Its
-// purpose is that nobody trains alone by mistake. Thread rule: pure functions.
+// purpose is that no process trains alone by mistake. Thread rule: pure functions.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace tfd::resolve {
 struct StatedWorld {
   std::string variable;       // "PET_NNODES"
   std::string value;          // as it is set: "2:4"
-  std::string members;        // "hosts", "processes": what is counted
+  std::string members;        // "hosts", "processes": the unit of `count`
   std::int64_t count = 0;     // at least 2; of a range the larger number
   std::string kind = {};      // the --cluster that makes one training of all: "mpi"; empty: `launcher` does
   std::string launcher = {};  // "tfd-launch --rendezvous $MASTER_ADDR:29400 --nnodes $WORLD_SIZE"

@@ -42,13 +42,13 @@ struct TpuOptions {
   /// binds it again; TensorFlow starts a server there at once, tfd-serve or the command that tfd-resolve becomes does
   /// it.
   PortPicker pick_port;
-  /// Lists the devices that the master of the cluster sees. Empty (tfd speaks no TensorFlow): the API's accelerator
-  /// type says how many there are.
+  /// Lists the devices that the master of the cluster sees. Empty (tfd speaks no TensorFlow): their number follows from
+  /// the API's accelerator type.
   DeviceLister remote_devices;
 };
 
-/// What get_tpu_system_metadata says. `topology` is empty where it isn't known. A core is what the runtime lists as a
-/// device: two a chip for v2, v3 and v7x, one for the others.
+/// Fields of get_tpu_system_metadata. `topology` is empty if unknown. A core is a device of the runtime:
+/// two per chip for v2, v3 and v7x, one for the others.
 struct TpuSystemMetadata {
   int num_cores = 0;
   int num_hosts = 0;
@@ -70,7 +70,7 @@ Result<std::optional<std::string>> tpu_master_job(const std::string& master,
 struct TpuSymptom {
   std::string type, create_time, details, worker_id;
 };
-/// What the API says of a TPU; nullopt where it says nothing.
+/// The API's description of a TPU; nullopt where it says nothing.
 struct TpuNode {
   std::string path;  // projects/P/locations/Z/nodes/T
   std::optional<std::string> state, health, health_description, accelerator_type, topology, runtime_version;
@@ -83,7 +83,7 @@ class TpuResolver : public Resolver {
   virtual const std::string& name() const = 0;
   /// Whether there is a name to ask the API for.
   virtual bool api_available() const = 0;
-  /// --task, or this worker of a slice; absent where who asks is none of the workers (with compat: the first).
+  /// --task, or this worker of a slice; absent if this machine is none of the workers (with compat: the first).
   virtual std::optional<cluster::TaskId> task() const = 0;
   /// The address that was given, or this host's with the port that was picked.
   virtual const std::optional<std::string>& coordinator_address() const = 0;
@@ -95,11 +95,11 @@ class TpuResolver : public Resolver {
   virtual Result<std::string> master(const std::optional<cluster::TaskId>& task, Deadline deadline) = 0;
 
   /// {"TPU": cores per host}. local: the devices of this host; else remote_devices, else by the accelerator type.
-  /// kFailedPrecondition: hosts differ, nothing says how many there are; kNotFound, kUnimplemented of the lister.
+  /// kFailedPrecondition: hosts differ, or the number is unknown; kNotFound, kUnimplemented of the lister.
   virtual Result<std::map<std::string, int>> num_accelerators(Deadline deadline) = 0;
-  /// Errors as num_accelerators()'s. Without a lister the devices are those that the accelerator type stands for.
+  /// Errors as num_accelerators()'s. Without a lister the devices are those of the accelerator type.
   virtual Result<TpuSystemMetadata> system_metadata(Deadline deadline) = 0;
-  /// What TPUClusterResolver.connect() checks before it hands over to TensorFlow's runtime: the cluster resolves, its
+  /// The checks of TPUClusterResolver.connect() before it hands over to TensorFlow's runtime: the cluster resolves, its
   /// hosts have the same number of cores. tfd initializes nothing: its own runtime does when a function is compiled.
   /// kNotFound: there is no TPU device.
   virtual Result<TpuSystemMetadata> connect(Deadline deadline) = 0;

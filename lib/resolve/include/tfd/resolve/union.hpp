@@ -26,7 +26,7 @@ struct UnionOptions {
 /// spec's, unless the options say otherwise. kInvalidArgument: no specs.
 Result<cluster::ClusterSpec> union_specs(const std::vector<cluster::ClusterSpec>& specs,
                                          const std::vector<std::string>& sources = {});
-/// What an override gives: with Compat::kTensorflow an empty text and a 0 don't count.
+/// The value of an override: with Compat::kTensorflow an empty text and a 0 don't count.
 template <class T>
 std::optional<T> union_override(const std::optional<T>& asked, const std::optional<T>& first, Compat compat) {
   return asked && (compat == Compat::kNone || *asked != T{}) ? asked : first;
@@ -37,7 +37,7 @@ Result<std::string> union_master(const std::vector<cluster::ClusterSpec>& specs,
                                  const std::optional<std::string>& own_layer, const MasterQuery& query,
                                  const std::function<Result<std::string>(const std::optional<std::string>&)>& first);
 
-/// kInvalidArgument: no specs, no task in any of them, a task that isn't there.
+/// kInvalidArgument: no specs, no task in any of them, a task that doesn't exist.
 Result<cluster::ClusterConfig> resolve_union(const std::vector<cluster::ClusterConfig>& configs,
                                              const UnionOptions& options);
 

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a function of the program and what comes of it, as values: the same for a step in this process and for one
+// A call of a function of the program and its outcome, as values: the same for a step in this process and for one
 // that a worker is asked for. Thread rule: plain values.
 #include <cstdint>
 #include <map>

@@ -22,7 +22,7 @@ class CompileAhead {
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;
 
-  /// Starts compiling one after another, on a thread of its own. What they use outlives this object, or end() is called
+  /// Starts compiling one after another, on a thread of its own. Objects they use outlive this one, or end() is called
   /// first.
   void begin(std::vector<CompileOne> work);
   bool has_begun() const { return has_begun_; }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reduces a step's values over all replicas of a training: those of this process, and those of other processes where
-// several share a training. What is reduced, and how, is decided here, from the same numbers in every process; moving
+// several share a training. Each process decides from the same numbers which values are reduced and how; moving
 // bytes between processes is an implementation's business. Thread rule: one thread calls.
 #include <cstdint>
 #include <memory>
@@ -64,7 +64,7 @@ class ReplicaExchange {
   virtual Result<std::vector<tensor::Tensor>> reduce(std::int64_t step, std::vector<ReplicaSum> sums) = 0;
 
   // The next ones are for a step whose values aren't all computed yet; any thread may call them, one at a time.
-  /// True if it pays to begin sums early, of so many bytes in all: they wait for a network, one after the other.
+  /// True if it pays to begin sums of `bytes` in all early: they wait for a network, one after the other.
   virtual bool begins_early(std::int64_t /*bytes*/) const { return false; }
   /// Bytes of which a sum is made of several small values, the same in all processes; 0: of any number of them.
   virtual std::int64_t bucket_bytes() const { return 0; }

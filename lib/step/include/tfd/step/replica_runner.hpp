@@ -82,7 +82,7 @@ struct StepOutcome {
 struct ReplicaElements {
   data::ElementSpec spec;
   std::vector<data::Element> of;
-  std::vector<std::size_t> places = {};  // whose they are, ascending; empty: of the first replicas
+  std::vector<std::size_t> places = {};  // the replicas that own them, ascending; empty: the first replicas
 };
 /// Arguments of a function besides variables. All have the same number of elements.
 struct ReplicaArguments {
@@ -105,7 +105,7 @@ struct StepInputs {
     int replica = 0;                     // of this process
   };
   std::vector<Replica> replicas;  // those that have data
-  /// The elements, by such replica, where they are still to be bound; shared with who makes the step again.
+  /// The elements, by such replica, if they are still to be bound; kept to make the step again.
   std::shared_ptr<const std::vector<ReplicaShare>> shares = {};
 };
 
@@ -117,7 +117,7 @@ class ReplicaRunner {
   static Result<std::unique_ptr<ReplicaRunner>> make(const program::Program& program, const ReplicaOptions& options);
 
   /// Runs the function once per replica, each on the next element of every dataset it uses: a step takes as many
-  /// elements as there are replicas, or `most_elements` unless that is 0, or what is left, on as many replicas; if
+  /// elements as there are replicas, or `most_elements` unless that is 0, or the rest, on as many replicas; if
   /// train.replicas is "split", each runs on its share of one element's rows. kOutOfRange at the end of the data.
   /// Gradients: the mean weighted by each replica's examples, or the sum, according to the program's binding; assigned
   /// values: by the variable's aggregation.

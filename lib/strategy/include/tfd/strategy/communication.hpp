@@ -17,13 +17,13 @@ namespace tfd::strategy {
 
 struct CommunicationOptions {
   collective::Engine implementation = {};
-  /// Sums are cut into collectives of at most so many bytes, the same in all processes; 0: nothing is cut.
+  /// Sums are cut into collectives of at most this many bytes, the same in all processes; 0: nothing is cut.
   std::int64_t bytes_per_pack = 0;
   Duration join = std::chrono::seconds(600);              // for all members to come
   Duration timeout = std::chrono::hours(24 * 365);        // of one call of all; members that are gone end it before
   Duration silence = std::chrono::seconds(10);            // after which a member that doesn't answer is lost
   Duration stall_report = std::chrono::seconds(10);       // of a wait, and again after three times as long
-  std::function<void(const std::string& line)> say = {};  // whom a wait is for
+  std::function<void(const std::string& line)> say = {};  // lines that name awaited processes
   Log log = {};
   /// Makes the endpoint at which members meet, with the cluster's key if there is one; without one members on other
   /// hosts are refused, unless `is_insecure`.

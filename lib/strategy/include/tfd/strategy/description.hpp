@@ -14,7 +14,7 @@
 
 namespace tfd::strategy {
 
-/// {"program", "parameters": elements of what is trained, "variables": {"count", "bytes", "slot_bytes", "each":
+/// {"program", "parameters": elements of trained variables, "variables": {"count", "bytes", "slot_bytes", "each":
 /// [{"name", "dtype", "shape", "parameters", "trained"}]}, "functions": [{"name", "kind", "inputs": [{"is", "name",
 /// "dtype", "shape"}], "outputs": likewise, of a ratio with "part", "modules": [{"module", "flops", "memory":
 /// {"arguments", "results", "temporary"}}]}]}. A module's costs on one device are reported by `engine` (null: left

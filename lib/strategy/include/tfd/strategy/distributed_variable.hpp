@@ -4,7 +4,7 @@
 // A variable of a strategy: a value on each of its replicas. The meaning of reads and writes depends on the context:
 // within a replica (a function that Strategy::run() runs), or cross-replica. The rules are those of
 // tfd/variable/replicated.hpp. A strategy of several processes has one variable: copies here are this process's, but
-// what is aggregated is of all replicas, so that all processes make the same writes, and reads of what is synchronized
+// aggregates are of all replicas, so that all processes make the same writes, and reads of values synchronized
 // on read; outside of replicas the chief's value is written. Thread rule: thread-safe; replicas that write together
 // wait for each other. Source: tensorflow/python/distribute/values.py, DistributedVariable, 2.21.
 #include <functional>

@@ -40,13 +40,13 @@ Result<train::TrainSummary> follow_checkpoints(const program::Program& program, 
 /// The same for the evaluator task of a cluster, "evaluator:0", with variables of its own.
 Result<train::TrainSummary> follow_as_evaluator(const program::Program& program, const std::string& task,
                                                 const RunOptions& options);
-/// Where that task is started with the others for what isn't a training: says that it has no part in it.
+/// If that task is started with the others for something other than a training: says that it has no part in it.
 train::TrainSummary sit_out(const std::string& task, const train::TrainOptions& options);
 
 struct EvaluationRequest {
   std::string function;
   std::optional<std::int64_t> steps = {};  // elements; absent: one full pass
-  bool untrained = false;                  // uses the initial values, whatever checkpoints there are
+  bool untrained = false;                  // uses the initial values, and ignores checkpoints
 };
 /// Evaluates once, with this process's devices, and writes an `eval` event: step and path of the checkpoint, if there
 /// is one, metrics, seconds. Weights are found as run_function() finds them. kInvalidArgument as check_evaluation().

@@ -29,7 +29,7 @@ struct RunRequest {
   /// Replaces the program's dataset: batches whose rows the replicas of this process share.
   std::shared_ptr<const data::Dataset> batches = {};  // shared with iterators
   Combine combine = {};
-  bool untrained = false;  // uses the initial values, whatever checkpoints there are
+  bool untrained = false;  // uses the initial values, and ignores checkpoints
   /// Replaces lines: called with each element's results, whose rows are its examples, in order. The function updates
   /// nothing; elements are processed in pieces of the modules' sizes, the last one padded.
   std::function<Result<void>(const std::vector<tensor::Tensor>&)> predict = {};
@@ -40,7 +40,7 @@ struct RunRequest {
 Result<void> check_request(const program::Program& program, const RunRequest& request);
 
 /// True if the function is meaningless with initial values: it reads variables, and the program states checkpoints; or
-/// it reads variables that training changes, or that are initialised at random, without values from a file.
+/// it reads variables that training changes, or that are initialized at random, without values from a file.
 bool needs_weights(const program::Program& program, const program::FunctionDef& function);
 
 /// Runs a function; writes one line for every element, {"0": […], "1": […]}: each replica's results for its share of

@@ -71,7 +71,7 @@ class DistributedIterator {
  public:
   DistributedIterator(std::vector<std::unique_ptr<data::Iterator>> iterators, data::ElementSpec spec,
                       const DistributedSteps& steps);
-  /// Returns the next step's element; nullopt at the end of the data, and ever after. Of several processes all call
+  /// Returns the next step's element; nullopt at the end of the data, and ever after. With several processes all call
   /// it: a step is made while any of them has data, and an error of one's data is the error of all. Errors of the
   /// datasets;
   /// kInvalidArgument: called in a replica; an element that replicas share without rows, or whose fields differ in
@@ -106,7 +106,7 @@ class DistributedDataset {
   /// The same for the replicas of a group's processes, of which each reads its own worker's part.
   static Result<DistributedDataset> of_plan(const data::Plan& plan, const Make& make, Compat compat,
                                             std::shared_ptr<ReplicaGroup> group);
-  /// Splits batches among `replicas`, as evenly as possible, larger shares first, without loss. Of a group every
+  /// Splits batches among `replicas`, as evenly as possible, larger shares first, without loss. In a group every
   /// process has the same batches, and takes its replicas' shares.
   static DistributedDataset of_batches(DatasetPtr dataset, int replicas, std::shared_ptr<ReplicaGroup> group = {});
   /// Gives each replica elements of its own: of one dataset in turn, or of one dataset for each. Under kTensorflow
@@ -116,7 +116,7 @@ class DistributedDataset {
 
   /// Spec of one replica's elements.
   const data::ElementSpec& element_spec() const { return spec_; }
-  /// Iterates from the first element. Of several processes all call it, and see the order that the chief draws for
+  /// Iterates from the first element. With several processes all call it, and see the order that the chief draws for
   /// shuffles without a seed. Errors of data::Dataset::iterate().
   Result<DistributedIterator> iterate(const data::Order& order = {}) const;
 

@@ -52,8 +52,8 @@ class LoadedProgram {
   void stop_data() const { stop_data_->request(); }
 
   /// Sets the variables from the newest whole checkpoint of a directory, written by any strategy, and returns its step;
-  /// nullopt: there is none. Of several processes, each of which may have a directory of its own, the chief's counts,
-  /// unless another one has a newer one of its run, or it has none; who has it sends it to all. kInvalidArgument: it is
+  /// nullopt: there is none. With several processes, each of which may have a directory of its own, the chief's counts,
+  /// unless another one has a newer one of its run, or it has none; its owner sends it to all. kInvalidArgument: it is
   /// of another program; errors of load_latest_checkpoint() and of VariableStore::import_state().
   Result<std::optional<std::int64_t>> restore(const std::string& directory);
   /// Sets the variables from a checkpoint of any strategy, the same in all processes. Errors of

@@ -48,7 +48,7 @@ class ParameterServerStrategy {
   bool is_evaluator() const { return config_.task && config_.task->job == "evaluator"; }
   /// True if the task runs a standard server, not the program.
   bool is_parameter_server() const { return config_.task && config_.task->job == "ps"; }
-  /// True for the task that initialises variables; an evaluator initialises its own.
+  /// True for the task that initializes variables; an evaluator initializes its own.
   bool is_chief() const;
   bool should_checkpoint() const { return is_chief(); }
   /// "worker:1"; "local" without a cluster.

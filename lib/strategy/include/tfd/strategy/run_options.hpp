@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training, or a run of one function, needs besides its program and its strategy. Thread rule: plain values.
+// Inputs of a training, or of a run of one function, besides its program and its strategy. Thread rule: plain values.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,7 +42,7 @@ struct RunOptions {
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};
   std::function<void()> on_done = {};                   // after a group's last step, whatever is left to be done
   std::function<void(std::int64_t step)> on_step = {};  // after each step of a group
-  /// What the engine's compilers do (EngineOptions::on_compile); null: not known. Shared with the engine.
+  /// The compilers' activity in the engine (EngineOptions::on_compile); null: not known. Shared with the engine.
   std::shared_ptr<function::Compiling> compiling = {};
   /// Says why, and ends this process at once, with the error's exit code, whatever its threads do: they are in a
   /// plug-in that can't be interrupted. Empty: then they are waited for.

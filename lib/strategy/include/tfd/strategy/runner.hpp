@@ -29,7 +29,7 @@ struct RunnerOptions {
   std::optional<TpuPlan> tpu = {};
   StepMode step = StepMode::kAuto;
   Compat compat = Compat::kNone;
-  bool follows_members = false;  // replicas are as many as the devices of the processes that are there
+  bool follows_members = false;  // one replica per device of the present processes
 };
 
 enum class TaskJob : std::uint8_t { kTrain, kEvaluate, kServe };

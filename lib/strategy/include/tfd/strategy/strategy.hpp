@@ -17,14 +17,14 @@
 //   Tensor mean = TFD_TRY(strategy->reduce(program::Reduce::kMean, means[0]));
 //
 // Several processes, each a task of the cluster, run the same program: {.kind = &kMultiWorkerMirroredKind,
-// .cluster_resolver = config}. Replicas are counted through, by rank; what is reduced, read and written together is the
-// same in all of them, and sums have the same bits whoever has which replicas. All make the same calls in the same
-// order: creating, reading and writing variables, reduce() and gather(), iterating datasets. They are matched by what
-// they do, to values of which dtype and shape, and by the name of the variable, or of the call, if it states one: so a
-// program that may make two alike in either order names them. One that differs is an error of all that names both,
-// kInvalidArgument; a process that is gone is kUnavailable, with its name; after either every such call fails. What
-// fails alike in all, they go on after. By default a variable's write outside of replicas has the chief's value;
-// CommunicationOptions says how long a process waits for the others.
+// .cluster_resolver = config}. Replicas are counted through, by rank; reductions, reads and writes over all of them
+// have the same results in all, and sums have the same bits for any distribution of replicas. All make the same calls
+// in the same order: creating, reading and writing variables, reduce() and gather(), iterating datasets. They are
+// matched by what they do, to values of which dtype and shape, and by the name of the variable, or of the call, if it
+// states one: so a program that may make two alike in either order names them. One that differs is an error of all that
+// names both, kInvalidArgument; a process that is gone is kUnavailable, with its name; after either every such call
+// fails. After errors that are the same in all, they continue. By default a variable's write outside of replicas has
+// the chief's value; CommunicationOptions says how long a process waits for the others.
 #include <atomic>
 #include <functional>
 #include <map>
@@ -161,7 +161,7 @@ class Strategy {
   /// begins with the chief's initial values.
   Result<std::unique_ptr<LoadedProgram>> load(const program::Program& program);
 
-  /// Reduces a value of all replicas, of which `value` has this process's, as strategy::reduce() and gather(). Of
+  /// Reduces a value of all replicas; `value` has this process's, as strategy::reduce() and gather(). With
   /// several processes `name` tells calls apart that are otherwise alike, and the mean of integers is kInvalidArgument,
   /// unless StrategyOptions::compat. A value with fewer components than replicas, which run() of a LoadedProgram
   /// returns if the others had no data, is combined over those; one with more is kInvalidArgument.

@@ -25,8 +25,8 @@ using Coordinates = std::array<int, 4>;
 
 class Topology {
  public:
-  /// Makes a topology from every device's coordinates, by task and ordinal; tasks have equally many. Of two devices
-  /// with equal coordinates the last counts. kInvalidArgument: a mesh that isn't four positive numbers, coordinates
+  /// Makes a topology from every device's coordinates, by task and ordinal; tasks have equally many. If two devices
+  /// have equal coordinates, the last counts. kInvalidArgument: a mesh that isn't four positive numbers, coordinates
   /// outside of it, tasks that differ.
   static Result<Topology> make(const std::vector<std::int64_t>& mesh_shape,
                                std::vector<std::vector<Coordinates>> device_coordinates);

@@ -90,7 +90,7 @@ struct TakeNumbers {
   std::string name;                 // for those that wait for its numbers
   std::optional<std::int64_t> end;  // end of the numbers: the least that any client has stated
   std::uint32_t most = 1;           // at most 4096; 0 returns its leases
-  std::uint32_t sharers = 1;        // number of clients: towards the end, each gets fewer
+  std::uint32_t sharers = 1;        // number of clients: toward the end, each gets fewer
   bool has_all = false;             // this task gets every part of each update
 };
 

@@ -16,7 +16,7 @@ namespace tfd::task {
 /// servers.
 std::uint64_t make_first_epoch();
 
-/// True if both epochs have one issuer and the first one is smaller. Of two issuers neither is older: whichever comes
+/// True if both epochs have one issuer and the first one is smaller. With two issuers neither is older: whichever comes
 /// is the newer.
 bool is_older(std::uint64_t epoch, std::uint64_t than);
 bool has_same_issuer(std::uint64_t one, std::uint64_t other);
@@ -27,7 +27,7 @@ struct Claim {
   std::int64_t pid = 0;
   /// Takes the cluster also from a coordinator that has it and answers: that one is fenced.
   bool take_over = false;
-  /// Continues the run that is there: asks for that run's epoch in place of a new one.
+  /// Continues the existing run: asks for that run's epoch in place of a new one.
   bool adopt = false;
   /// An epoch that this process holds; it keeps it over a new connection, unless a newer one was issued.
   std::uint64_t held = 0;

@@ -30,8 +30,8 @@ using AgreementParts = std::vector<std::pair<std::string, std::string>>;  // nam
 std::string format_parts(const AgreementParts& parts, const std::string& whole);
 
 struct GroupOptions {
-  /// Names and addresses of all members, by rank; the first is the chief. With `most`, of those that are known: others
-  /// come at addresses that they say, and so does who comes again elsewhere.
+  /// Names and addresses of all members, by rank; the first is the chief. With `most`, of the known ones: others
+  /// come at addresses that they state, and so does a member that returns elsewhere.
   std::vector<std::pair<std::string, std::string>> members;
   int rank = 0;
   int devices = 1;  // of this process
@@ -39,8 +39,8 @@ struct GroupOptions {
   int least = 0;
   int most = 0;  // with `least`: members that there may be at a time; 0: those of `members`
   Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
-  /// What must be the same in all members: what it is ("the program"), and its value, by format_parts() where it has
-  /// parts.
+  /// Values that must be the same in all members: a description ("the program"), and the value, by format_parts() if it
+  /// has parts.
   std::vector<std::pair<std::string, std::string>> agreement = {};
   collective::Engine engine = {};
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
@@ -50,7 +50,7 @@ struct GroupOptions {
   Duration silence = std::chrono::seconds(10);       // after which a member that doesn't answer is lost
   Duration stall_report = std::chrono::seconds(10);  // of a wait, and again after three times as long
   Log log = {};
-  std::function<void(const std::string& line)> say = {};  // whom a wait is for
+  std::function<void(const std::string& line)> say = {};  // lines about awaited members
   std::function<void(TaskStatus&)> describe = {};         // adds to this member's status; thread-safe
   /// A collective has waited so long for these members, a second or more; called on its thread, again each second.
   std::function<void(const std::string& whom, Duration waited)> on_wait = {};
@@ -59,9 +59,9 @@ struct GroupOptions {
   std::function<void(std::uint64_t generation)> on_stop_asked = {};
 };
 
-/// A generation is what the members of a group are from one meeting to the next. With GroupOptions::least, members that
-/// are left meet again after one was lost, at the first one that is left, and take along who has come meanwhile. Of two
-/// sides of a cut one goes on at most (has_quorum() in meeting.hpp).
+/// A generation is the members of a group from one meeting to the next. With GroupOptions::least, members that
+/// are left meet again after one was lost, at the first one that is left, and take along newcomers. In a network
+/// partition at most one side continues (has_quorum() in meeting.hpp).
 class Group {
  public:
   virtual ~Group() = default;

@@ -29,7 +29,7 @@ Result<void> save_new_key(const std::string& path, const transport::CurveKey& ke
 
 /// "$XDG_CONFIG_HOME/tfd/key", else "$HOME/.config/tfd/key"; empty where neither is known.
 std::string default_key_path(const Environment& env);
-/// Makes the directories of the default path that aren't there, mode 0700.
+/// Makes missing directories of the default path, mode 0700.
 Result<void> make_key_directory(const std::string& key_path);
 
 struct FoundKey {
@@ -38,7 +38,7 @@ struct FoundKey {
   bool is_default = false;  // at the default path, where clients look
 };
 /// Finds the key: `asked` (--key-file), else TFD_KEY_FILE, else the spec's "key_file", else the default path if there
-/// is a file. "none" as one of the first three: no key, whatever else there is.
+/// is a file. "none" as one of the first three: no key, and the rest is ignored.
 Result<std::optional<FoundKey>> find_key(const std::string& asked, const cluster::ClusterConfig& config,
                                          const Environment& env);
 /// True if `asked` or TFD_KEY_FILE is "none".

@@ -38,9 +38,9 @@ struct ServerPolicy {
   /// Called on the caller's thread when requests to these servers (positions) failed, or they aren't the processes that
   /// wait_up() found; `attempt` counts from 0. Ok: retry. Without it the first failure ends an operation.
   std::function<Result<void>(const std::vector<std::size_t>& servers, const Error& why, int attempt)> on_cut = {};
-  /// If true, who waits for the servers does the endpoint's I/O meanwhile: Endpoint::drive() says when that is right.
+  /// If true, a thread that waits for the servers does the endpoint's I/O: Endpoint::drive() says when that is right.
   bool is_driven = false;
-  /// If true, what is read is let go of soon, and may lie in the memory of a server of this host. Otherwise it is
+  /// If true, read values are released soon, and may lie in the memory of a server of this host. Otherwise they are
   /// copied.
   bool reads_for_a_step = false;
   /// If true, the endpoint may be destroyed first, so peers aren't removed.
@@ -141,7 +141,7 @@ class ParameterServers {
   /// kPermissionDenied: a server has another epoch by now. `client` owns the sequence number; 0: the coordinator.
   Result<void> update(std::uint64_t sequence, const std::vector<variable::Update>& updates, Deadline deadline,
                       const std::stop_token& stop = {}, std::uint64_t client = 0);
-  /// An update in flight: what is asked of the parameter servers from now on sees it. Must not outlive its
+  /// An update in flight: later requests to the parameter servers see it. Must not outlive its
   /// ParameterServers.
   class PendingUpdate {
    public:
@@ -187,8 +187,8 @@ class ParameterServers {
   /// kFailedPrecondition: one doesn't, and why; Error::task names it. The errors of the system where it can't be asked
   /// now, such as kResourceExhausted for a full disk.
   Result<void> probe_directory(const std::string& directory, const std::string& run, Deadline deadline);
-  /// Has all take a snapshot of their state, which updates may follow at once. What is returned has each write its own
-  /// to disk, into a directory that a probe has shown; it is called once or not at all, on any thread, and must not
+  /// Has all take a snapshot of their state, which updates may follow at once. The returned function has each write its
+  /// own to disk, into a directory that a probe has shown; it is called once or not at all, on any thread, and must not
   /// outlive this. It returns what update() does, kAborted excepted.
   Result<variable::WriteParts> begin_writing(Deadline deadline);
   /// Tells all that what they write is waited for. Doesn't wait for their answers.
@@ -234,7 +234,7 @@ class ParameterServers {
   std::vector<ServerClient> tasks_;
   std::vector<transport::Incarnation> incarnations_;
   std::atomic<std::uint64_t> next_sequence_{0};
-  std::atomic<bool> hurries_{false};  // what is written, or will be next, is waited for
+  std::atomic<bool> hurries_{false};  // a current or next write is waited for
 };
 
 }  // namespace tfd::task

@@ -81,14 +81,14 @@ class ServerClient : public TaskClient {
                                     bool is_alone) const;
   void update(transport::Message message, Deadline deadline, Callback<UpdateAnswer> done);
   // Updates in two steps: exactly those of one attempt are applied, on all servers.
-  /// The message that stages the updates of an attempt; it is sent by update(). What the same process reads later waits
+  /// The message that stages the updates of an attempt; it is sent by update(). Later reads of the same process wait
   /// until they are committed or aborted. They are dropped where the sequence number is over, or a later attempt is
   /// known.
   transport::Message stage_message(const variable::Attempt& attempt, std::vector<variable::Update> updates,
                                    bool is_alone) const;
   /// Applies what is staged of an attempt; it may be repeated. kDataLoss: nothing is, nor was it applied.
   void commit(const variable::Attempt& attempt, Deadline deadline, Callback<UpdateAnswer> done);
-  /// Drops what is staged of an attempt and of earlier ones, and what comes later of them.
+  /// Drops the staged updates of an attempt and of earlier ones, and later messages about them.
   void abort(const variable::Attempt& attempt, Deadline deadline, Callback<void> done);
   /// Drops everything that is staged, when another coordinator has taken the run.
   void abort_all(Deadline deadline, Callback<void> done);
@@ -98,9 +98,9 @@ class ServerClient : public TaskClient {
                 Callback<std::vector<variable::DueUpdate>> done);
   /// Makes those of these updates that haven't been made since.
   void make_due(const std::vector<variable::DueUpdate>& updates, Deadline deadline, Callback<void> done);
-  /// Fences a sequence number, of a closure that is cancelled or was tried before: its updates are dropped from now on.
+  /// Fences a sequence number, of a closure that is canceled or was tried before: its updates are dropped from now on.
   void fence(std::uint64_t epoch, std::uint64_t sequence, Deadline deadline, Callback<void> done);
-  /// Forgets the sequence numbers below `below`: none will be sent any more, and what still comes is late. `unused` of
+  /// Forgets the sequence numbers below `below`: none will be sent again, and late ones are dropped. `unused` of
   /// them have no updates.
   void settle(std::uint64_t epoch, std::uint64_t below, std::uint64_t unused, Deadline deadline, Callback<void> done);
   /// Replaces every variable by its average, at the end of a training: VariableStore::use_averages().
@@ -123,7 +123,7 @@ class ServerClient : public TaskClient {
   /// Gets the values at these positions of ExportedState::entries.
   void export_part(std::uint64_t id, const std::vector<std::uint32_t>& positions, Deadline deadline,
                    Callback<std::vector<tensor::Tensor>> done);
-  /// Asks for a probe. The errors of the system, with the path; kNotFound: the token isn't there.
+  /// Asks for a probe. The errors of the system, with the path; kNotFound: the token is missing.
   void probe(const DirectoryProbe& probe, Deadline deadline, Callback<void> done);
   /// Has the server write these positions of an export to a file while updates go on, and ends the export. Answered
   /// once the file is on disk. kFailedPrecondition: no probe of this run has shown the directory; kAborted: there is no

@@ -20,7 +20,7 @@ namespace tfd::task {
 /// requires dense numbers.
 inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
 
-/// A worker answers calls that updated variables in handfuls of so many, while others wait there: it holds fewer
+/// A worker answers calls that updated variables in handfuls of this size, while others wait there: it holds fewer
 /// answers than calls that wait, and sends them once kAnswerHeld has gone by and it does its I/O.
 inline constexpr std::size_t kAnswersTogether = 32;
 inline constexpr Duration kAnswerHeld = std::chrono::milliseconds(4);

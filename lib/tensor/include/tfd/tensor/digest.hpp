@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// A digest of a tensor's bytes, to find out whether two copies differ by accident. It is no defence against somebody
-// who alters them: whoever can does the same to the digest. Thread rule: pure.
+// A digest of a tensor's bytes, to find out whether two copies differ by accident. It doesn't protect against people
+// who alter them, because they can alter the digest, too. Thread rule: pure.
 #include <cstddef>
 #include <cstdint>
 #include <span>

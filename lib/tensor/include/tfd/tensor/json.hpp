@@ -27,8 +27,8 @@ void append_json(const Tensor& tensor, std::string& out);
 /// Parses a document that may hold tensors, NaN and Infinity as Python writes them, too. kInvalidArgument: "not JSON:
 /// line 1, column 2: syntax error …".
 Result<nlohmann::ordered_json> parse_json(std::string_view text);
-/// What an exception of the JSON parser says, in short: "[json.exception.parse_error.101] parse error at line 1, column
-/// 2: syntax error while parsing value - invalid literal" is "line 1, column 2: syntax error while parsing value -
+/// Shortens the message of a JSON parser's exception: "[json.exception.parse_error.101] parse error at line 1, column
+/// 2: syntax error while parsing value - invalid literal" becomes "line 1, column 2: syntax error while parsing value -
 /// invalid literal".
 std::string short_parse_error(std::string_view what);
 

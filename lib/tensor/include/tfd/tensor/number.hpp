@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a number is, for every dtype and every format of text: csv, jsonl, the tensors of pipelines, programs and
+// Numbers as text, for every dtype and every format of text: csv, jsonl, the tensors of pipelines, programs and
 // examples. A whole number may be written with a point or an exponent ("2.0", "2e0") and is exact to its last digit.
 // NaN and the infinities are values of floats. Everything else has to be in the dtype's range. Thread rule: pure
 // functions.
@@ -20,8 +20,8 @@ namespace tfd::tensor {
 
 enum class NumberFit : std::uint8_t { kOk, kNotANumber, kNotWhole, kDoesNotFit };
 
-/// Writes the number that `text` is, all of it, as one element to `to`. Floats are rounded once, to nearest; what is
-/// too small for them is zero. A bool is true, false, 0 or 1. Nothing is written unless it returns kOk.
+/// Parses all of `text` as one element and writes it to `to`. Floats are rounded once, to nearest; values too small for
+/// them become zero. A bool is true, false, 0 or 1. Nothing is written unless it returns kOk.
 NumberFit parse_number(std::string_view text, DType dtype, std::byte* to);
 
 /// Reads JSON as a parser of JSON and doubles needs it, and returns the same text if there is nothing to change: NaN,

@@ -17,8 +17,8 @@ namespace tfd::tensor {
 std::int64_t ring_chunk(std::int64_t total, std::int64_t replicas, DType dtype);
 
 /// Sum of the values by replica, whose elements are the ones from `first` on of `total`: chunk c is added up from
-/// replica c on, around the ring, in the values' own dtype. An absent value counts as zeros. kInvalidArgument: none is
-/// there; different specs; bool.
+/// replica c on, around the ring, in the values' own dtype. An absent value counts as zeros. kInvalidArgument: all
+/// are absent; different specs; bool.
 Result<Tensor> ring_sum(std::span<const Tensor> values, std::int64_t first, std::int64_t total);
 
 }  // namespace tfd::tensor

@@ -18,8 +18,8 @@ namespace tfd::tensor {
 /// Smaller buffers aren't worth the bookkeeping of two processes.
 inline constexpr std::size_t kLeastShared = 256 * 1024;
 
-/// A storage that says when nobody holds its bytes any more: whoever lends them to another process holds what is
-/// guarded, and the guard ends as if they had been copied.
+/// A storage that reports when its bytes are no longer held: the lender keeps the guarded storage, and the guard ends
+/// as if the other process had copied the bytes.
 class StorageGuard : public Storage {
  public:
   virtual std::shared_ptr<const Storage> guarded() const = 0;
@@ -35,7 +35,7 @@ class SharedHeap {
 
   /// Memory for a tensor; null: it isn't one of floats, is small, or there is no heap.
   static std::shared_ptr<Storage> allocate_for(DType dtype, std::size_t bytes, bool zeroed = false);
-  /// Not initialised, or zeros; null: it is full. At least `bytes` long, aligned to a page.
+  /// Not initialized, or zeros; null if the heap is full. At least `bytes` long, aligned to a page.
   std::shared_ptr<Storage> allocate(std::size_t bytes, bool zeroed = false);
   /// Where bytes lie in the file; nullopt: somewhere else.
   std::optional<std::uint64_t> find_offset(std::span<const std::byte> bytes) const;
@@ -56,7 +56,7 @@ class SharedHeap {
 /// The heap of another process, to be read. Whoever wrote there can change it at any time.
 class BorrowedHeap {
  public:
-  /// Maps what SharedHeap::descriptor() is in another process; the descriptor may be closed afterwards.
+  /// Maps the memory of another process's SharedHeap::descriptor(); the descriptor may be closed after that.
   /// kInvalidArgument: it is something else; kResourceExhausted, kSystem: it can't be mapped.
   static Result<std::shared_ptr<BorrowedHeap>> map(int descriptor);
   BorrowedHeap(const BorrowedHeap&) = delete;

@@ -12,8 +12,8 @@
 
 namespace tfd::tensor {
 
-/// The tensor as it is now, to be read by read_snapshot() and whole_snapshot() alone. What is small, or shared with
-/// others, is simply shared.
+/// The tensor as it is now, for read_snapshot() and whole_snapshot() only. Small tensors, and ones shared with
+/// others, are simply shared.
 Tensor take_snapshot(Tensor& live);
 /// Bytes [offset, offset + into.size()) of it: put into `into`, or where they lie if they don't change.
 std::span<const std::byte> read_snapshot(const Tensor& snapshot, std::size_t offset, std::span<std::byte> into);

@@ -44,7 +44,7 @@ class Storage {
   virtual std::byte* writable() { return nullptr; }
 };
 
-/// Aligned host memory, not initialised. Empty sizes get a valid, aligned pointer too.
+/// Aligned host memory, not initialized. Empty sizes get a valid, aligned pointer too.
 std::shared_ptr<Storage> make_host_storage(std::size_t bytes);
 
 struct TensorSpec {

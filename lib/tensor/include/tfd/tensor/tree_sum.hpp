@@ -4,8 +4,8 @@
 // Sums over replicas, in one order whoever makes them: a balanced tree over the replicas' numbers, divided at the
 // largest power of two below their number. ((0 + 1) + 2) of three, ((0 + 1) + (2 + 3)) + 4 of five. Processes that
 // share the replicas in contiguous runs add up the subtrees that they have whole, exchange these parts, and add them by
-// the same tree: the bits don't depend on who has which replicas. A replica without a value is left out: its
-// neighbour's sum takes its place. Half types are added in f32 and rounded once, so their parts are f32. Integers wrap
+// the same tree: the bits don't depend on the distribution of replicas. A replica without a value is left out: the sum
+// beside it takes its place. Half types are added in f32 and rounded once, so their parts are f32. Integers wrap
 // around. Thread rule: pure functions.
 #include <cstddef>
 #include <cstdint>

@@ -47,7 +47,7 @@ class CheckpointManager {
   /// Finds the checkpoint to continue from: the latest of the directory's run; unreadable ones are skipped and
   /// reported, and so is a missing one that was newer. nullopt: there is none, or none is wanted. kInvalidArgument: it
   /// is of another program, or there are checkpoints and train.checkpoint.resume is false. kDataLoss: none of the
-  /// checkpoints that the index names is there.
+  /// checkpoints that the index names exists.
   Result<std::optional<variable::Checkpoint>> find(const program::Program& program);
   /// Without a checkpoint to continue from: the variables of the one that TrainOptions names, at step 0.
   Result<std::optional<variable::Checkpoint>> find_initial(const program::Program& program);
@@ -58,8 +58,8 @@ class CheckpointManager {
   Result<void> probe() const;
   /// Begins training: removes the record of an end, takes the directory for this run and writer, and starts the clock.
   /// If it starts over, existing files are moved to a directory of their own, which is reported. `group`: that writes,
-  /// if several processes train together; else this process is one, after whoever wrote there last, who writes nothing
-  /// any more if it still trains.
+  /// if several processes train together; else this process is one, after the last writer of the directory, which no
+  /// longer writes if it still trains.
   Result<void> begin(std::optional<variable::CheckpointWriter> group = std::nullopt);
   /// Reports where and how often checkpoints will be saved, or that nothing will be.
   void say_plan() const;

@@ -63,7 +63,7 @@ class StopRecord {
   /// Finds the state at that step by the same rule and forgets later ones. nullopt: there is none.
   std::optional<StopState> find(std::int64_t step);
   void forget();
-  /// Adds a state atomically, and removes those that no checkpoint needs any more.
+  /// Adds a state atomically, and removes those that no checkpoint needs.
   Result<void> add(StopState state);
 
   /// Saves the variables of the best evaluation, before the state that names its step is added.

@@ -22,8 +22,8 @@ class EventText {
   };
   explicit EventText(Options options) : options_(options) {}
 
-  /// The line for an event, one JSON object, with its newline; empty: there is nothing to say. What isn't an event
-  /// stays as it is.
+  /// The line for an event, one JSON object, with its newline; empty: there is nothing to say. Other lines are
+  /// returned as they are.
   std::string line_of(std::string_view event);
 
  private:

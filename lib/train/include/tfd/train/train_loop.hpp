@@ -185,7 +185,7 @@ class StepDriver {
   virtual Result<void> stop_others() { return {}; }
   /// Called at the end by a task that has others and saves: waits for them, if interrupted only as long as there is
   /// time. If they haven't finished already, it calls `save` first, in case the wait fails. Returns the step at which
-  /// no worker changes the variables any more; nullopt: others continue.
+  /// no worker changes the variables; nullopt: others continue.
   virtual Result<std::optional<std::int64_t>> settle([[maybe_unused]] bool interrupted,
                                                      [[maybe_unused]] const std::function<Result<void>()>& save) {
     return std::nullopt;

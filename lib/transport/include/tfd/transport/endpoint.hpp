@@ -42,7 +42,7 @@ struct Message {
   bool may_lend = false;
 };
 
-/// True if a request of this message leaves in one piece: what is requested of the same peer later arrives later.
+/// True if a request of this message leaves in one piece: later requests to the same peer arrive later.
 bool leaves_whole(const Message& message);
 
 enum class PeerId : std::uint32_t {};
@@ -62,7 +62,7 @@ struct PeerOptions {
   /// If true, a request's deadline counts from the last byte that moved on the peer's connection, not from the request:
   /// a large message, or one on a slow shared network, doesn't time out while it progresses.
   bool deadlines_wait_for_bytes = false;
-  /// If true, its silence is noticed as soon as if it held a request, however many peers there are.
+  /// If true, its silence is noticed as soon as if it held a request, however many peers exist.
   bool is_awaited = false;
 };
 
@@ -128,7 +128,7 @@ class Responder {
 using Handler = std::function<void(const Caller& caller, Message request, Responder responder)>;
 using ReplyCallback = std::function<void(Result<Message> answer)>;
 
-/// What connections to processes of this host, in its network namespace and of its user, go through. kAuto: shared
+/// The way of connections to processes of this host, in its network namespace and of its user. kAuto: shared
 /// memory, where both sides can, else the network. kTcp: the network. kRing: as kAuto, but a peer that can't is
 /// refused.
 enum class Transport { kAuto, kTcp, kRing };
@@ -152,7 +152,7 @@ struct EndpointOptions {
   /// directions. The in-process twin trusts everybody.
   std::optional<CurveKey> key = {};
   /// Called on the I/O thread when somebody without the key wanted to connect to this endpoint, which has one: with
-  /// another key, or with none. Who that is isn't known.
+  /// another key, or with none. Its identity isn't known.
   std::function<void()> on_turned_away = {};
   /// Over shared memory nothing is encrypted: the connection on which both agreed to use it was.
   Transport transport = Transport::kAuto;
@@ -172,7 +172,7 @@ struct EndpointOptions {
 
 class Endpoint {
  public:
-  /// Completes promptly; callbacks of what is in flight get kCancelled first. A reply made before it still leaves. Not
+  /// Completes promptly; callbacks of requests in flight get kCancelled first. A reply made before it still leaves. Not
   /// for the I/O thread.
   virtual ~Endpoint() = default;
   /// The address it listens on ("127.0.0.1:41234"); empty if none.
@@ -192,10 +192,10 @@ class Endpoint {
   /// `callback` is called exactly once, on the I/O thread: with the answer, with the remote handler's Error (task set),
   /// with kUnavailable when the peer is lost (at once if it is, or while the request is in flight), with
   /// kDeadlineExceeded. Small requests to one peer that are queued together travel in one message. They arrive in the
-  /// order they were made, but overtake requests with large tensors. What was sent to a task that died is never
+  /// order they were made, but overtake requests with large tensors. Requests to a task that died are never
   /// executed by its successor. kInvalidArgument: metadata above 1 MiB or too many tensors; kProtocolMismatch: the peer
   /// speaks another version; kPermissionDenied: it has a key and this endpoint another one or none, or the other way
-  /// round.
+  /// around.
   virtual void request(PeerId peer, Message message, Deadline deadline, ReplyCallback callback) = 0;
   /// Blocks; not for the I/O thread.
   Result<Message> call(PeerId peer, Message message, Deadline deadline);
@@ -204,9 +204,9 @@ class Endpoint {
   virtual Result<void> wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop = {}) = 0;
 
   /// Has the calling thread do the I/O thread's work until `is_over()`, `stop` is asked for, or `most` has passed, and
-  /// makes one turn at least: what arrives wakes who waits for it, and not another thread first. Returns is_over(). The
+  /// makes one turn at least: an arriving message wakes its waiter directly, not another thread. Returns is_over(). The
   /// I/O thread takes its work back some milliseconds after the last call, or at once if that took `most`: meanwhile
-  /// what other threads queue waits, so this is for the one thread of a task that asks and answers. If another thread
+  /// other threads' messages wait, so this is for the one thread of a task that asks and answers. If another thread
   /// drives already, nothing is done. is_over() is called by this thread, with no lock held. Not for the I/O thread.
   virtual bool drive(const std::function<bool()>& is_over, const std::stop_token& stop, Duration most) = 0;
 

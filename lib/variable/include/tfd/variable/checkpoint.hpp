@@ -21,12 +21,12 @@ struct Checkpoint {
   std::vector<std::pair<std::string, tensor::Tensor>>
       state;  // as VariableStore::export_state, of all parameter servers
   std::string path;
-  std::string run = {};            // whose it is; empty: it doesn't say, or, where it is written, the directory's
+  std::string run = {};            // empty: unknown, or, where it is written, the directory's run
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known
   int replicas = 0;                // of a training whose processes share its replicas; 0: not known
-  int threads = 0;                 // of XLA in the process that writes it, on whose number bits depend; 0: not known
+  int threads = 0;                 // XLA's threads in the writing process: last bits depend on them; 0: not known
   std::string isa = {};          // CPUs' instruction set that XLA compiled for, on which bits depend; empty: not known
-  CheckpointWriter writer = {};  // who writes it; where it is read, who wrote last to its directory
+  CheckpointWriter writer = {};  // the process that writes it; when read, the last writer of its directory
 };
 
 /// Writes the checkpoint (atomically, synced), makes the directory if need be, writes the directory's index, then
@@ -46,14 +46,14 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const std::string& dire
 Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& index, const std::string& directory,
                                                          std::vector<std::string>* skipped);
 Result<Checkpoint> load_checkpoint(const std::string& path);
-/// What somebody names: a file (its step is 0 where it says none, as a stranger's does), a checkpoint in parts, or a
+/// Loads a path given by a user: a file (step 0 if it states none, as a foreign one), a checkpoint in parts, or a
 /// directory, of which it is the latest one: kNotFound where it has none.
 Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped);
 /// Steps and paths of the directory's run, the latest last.
 Result<std::vector<std::pair<std::int64_t, std::string>>> list_checkpoints(const std::string& directory);
-/// Removes a checkpoint, so that no half of it is seen. What can't be removed stays.
+/// Removes a checkpoint, so that no half of it is seen. Files that can't be removed stay.
 void remove_checkpoint(const std::string& path);
-/// Makes "old-RUN" in the directory, or "old-RUN.2", …: where what is another run's goes. Its path.
+/// Makes "old-RUN" in the directory, or "old-RUN.2", …, for the files of another run. Returns its path.
 Result<std::string> make_place_aside(const std::string& directory, const std::string& run);
 
 }  // namespace tfd::variable

@@ -8,11 +8,11 @@
 //    "checkpoints": [{"step": 200, "file": "step-00000200.safetensors"}, …]}
 //
 // "writer" says which generation of which group wrote last, and in which process; a training in one process is a group
-// of its own. One that was cut off, and that another has gone on without, writes nothing any more; nor does a training
+// of its own. One that was cut off, and that another has continued without, no longer writes; nor does a training
 // beside which another one has begun in the same directory.
 //
 // Every checkpoint says its run in its metadata, too, so that nothing is lost where a process dies between the two
-// writes, and the index can be made anew. What is of another run is nobody's here: never continued from, never removed.
+// writes, and the index can be made anew. Files of other runs are left alone: never continued from, never removed.
 // Thread rule: free functions; one process writes.
 #include <cstdint>
 #include <optional>
@@ -38,12 +38,12 @@ struct CheckpointWriter {
 
 struct CheckpointIndex {
   std::string run = {};  // empty: an older tfd's directory, without an index
-  /// Step and path of what is there of that run, in the order in which it was written: the last one is the latest.
+  /// Step and path of that run's checkpoints, in the order in which they were written: the last one is the latest.
   std::vector<std::pair<std::int64_t, std::string>> checkpoints = {};
   CheckpointWriter writer = {};           // that wrote last
   std::vector<std::string> others = {};   // paths of checkpoints of other runs
-  std::vector<std::string> missing = {};  // paths that index.json names, but that aren't there; the latest last
-  /// What is wrong with index.json, where the above is what the checkpoints themselves say; empty: nothing is.
+  std::vector<std::string> missing = {};  // paths that index.json names, but that are missing; the latest last
+  /// The error of index.json, where the above comes from the checkpoints themselves; empty: none.
   std::string broken = {};
 };
 
@@ -57,7 +57,7 @@ std::optional<std::int64_t> step_of_checkpoint(const std::string& path);
 CheckpointWriter this_writer(std::string group, std::uint64_t generation);
 /// "20261122T065712Z-3f2a1c": when it began, and a number that tells it from others of that second.
 std::string make_run_id();
-/// What is there; nothing where the directory doesn't exist. A directory without an index, or with one that can't be
+/// The directory's checkpoints; none if it doesn't exist. A directory without an index, or with one that can't be
 /// read, is that of the one run that its checkpoints name: kInvalidArgument where they name several. kInvalidArgument
 /// also for an index of a newer tfd.
 Result<CheckpointIndex> read_checkpoint_index(const std::string& directory);

@@ -50,9 +50,9 @@ struct WrittenParts {
 using WriteParts = std::function<Result<WrittenParts>(const std::string& directory, const std::string& unfinished)>;
 
 /// Writes a checkpoint like save_checkpoint(), but in parts: `about` has no state. Makes an unfinished directory, has
-/// `write` fill it, checks that it is whole, and gives it its name. What an earlier writer of the run has left
-/// unfinished is removed first. On an error the older checkpoints are as they were. The errors of save_checkpoint() and
-/// of `write`; kDataLoss: the parts aren't what their writers say.
+/// `write` fill it, checks that it is whole, and gives it its name. Unfinished directories of earlier writers of the
+/// run are removed first. On an error the older checkpoints are as they were. The errors of save_checkpoint() and of
+/// `write`; kDataLoss: the parts aren't what their writers say.
 Result<std::string> save_checkpoint_in_parts(const std::string& directory, const Checkpoint& about, int keep,
                                              const WriteParts& write);
 

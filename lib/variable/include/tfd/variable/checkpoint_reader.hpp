@@ -69,9 +69,9 @@ class CheckpointReader {
 /// A cache of open checkpoints, and of other safetensors files, for reading one value after the other.
 class CheckpointFiles {
  public:
-  /// What is in it. Borrowed until the next call. Errors as CheckpointReader::open(), the same one each time.
+  /// Its contents. Borrowed until the next call. Errors as CheckpointReader::open(), the same one each time.
   Result<const CheckpointReader*> open(const std::string& path);
-  /// The same for who reads its values: the digests are compared the first time, as check_digests() does.
+  /// The same for readers of its values: the digests are compared the first time, as check_digests() does.
   Result<const CheckpointReader*> open_whole(const std::string& path);
 
  private:

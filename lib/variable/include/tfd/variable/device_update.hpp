@@ -16,7 +16,7 @@
 
 namespace tfd::variable {
 
-/// What is calculated with: f32 for f16 and bf16, else the dtype itself.
+/// The dtype to calculate with: f32 for f16 and bf16, else the dtype itself.
 constexpr tensor::DType number_dtype(tensor::DType dtype) {
   return dtype == tensor::DType::kF16 || dtype == tensor::DType::kBF16 ? tensor::DType::kF32 : dtype;
 }
@@ -35,13 +35,13 @@ class DeviceUpdate {
   virtual const std::vector<Slot>& slots() const = 0;
   /// The slot, behind these, in which gradients are added up until there are as many as make an update.
   virtual const std::optional<std::string>& accumulator() const = 0;
-  /// What differs from update to update, of the one after so many: in that type of numbers, f32 or f64. As many for
-  /// every update.
+  /// Values that differ between updates, after `updates` of them, in that type of numbers, f32 or f64. Their number is
+  /// the same for every update.
   virtual std::vector<double> scalars(std::int64_t updates, tensor::DType numbers) const = 0;
   /// One update. `scalars`: those of scalars(), as scalars of a module.
   virtual void write(hlo::Builder& builder, hlo::Value& value, const hlo::Value& gradient, std::span<hlo::Value> slots,
                      std::span<const hlo::Value> scalars) const = 0;
-  /// What a gradient that only waits for others does: averages go on. Nothing where there are none.
+  /// Effect of a gradient that only waits for others: averages go on. Nothing where there are none.
   virtual void write_waiting(hlo::Value& value, std::span<hlo::Value> slots,
                              std::span<const hlo::Value> scalars) const = 0;
   /// Each variable's gradient by itself; where gradients are clipped together, that is the optimizer's.

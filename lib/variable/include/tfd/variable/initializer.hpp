@@ -38,7 +38,7 @@ struct FileInit {
   std::string path;
   std::optional<std::string> key = {};  // of safetensors; absent: npy
 };
-/// What a variable starts with, as a value that fits the variable's spec: parse_initializer() has seen to that.
+/// A variable's initial value, which fits the variable's spec: parse_initializer() has checked that.
 using Initializer = std::variant<ConstantInit, ValueInit, RandomInit, OrthogonalInit, IdentityInit, FileInit>;
 
 /// {"zeros": {}}, {"ones": {}}, {"constant": {"value": 0.1}}, {"uniform": {"min", "max", "seed"}}, {"normal": {"mean",
@@ -54,7 +54,7 @@ using Initializer = std::variant<ConstantInit, ValueInit, RandomInit, Orthogonal
 /// Source: keras/src/initializers/random_initializers.py, 3.x.
 Result<Initializer> parse_initializer(const nlohmann::ordered_json& init, const tensor::TensorSpec& spec,
                                       const std::string& directory = {}, CheckpointFiles* files = nullptr);
-/// What parse_initializer() makes the same values of, for the same spec.
+/// The JSON from which parse_initializer() makes the same value, for the same spec.
 nlohmann::ordered_json to_json(const Initializer& init);
 
 /// Whether the file has `key` with that spec. kNotFound names the nearest key; kInvalidArgument both specs.

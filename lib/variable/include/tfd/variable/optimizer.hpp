@@ -42,14 +42,14 @@ struct VariableState {
   }
 };
 
-/// What happens to a step whose gradients are not all finite: its updates are applied, and a loss that is not finite
+/// Treatment of a step with gradients that are not all finite: its updates are applied, and a loss that is not finite
 /// ends the training (kApply) or does not (kContinue); the step is an error; or it is skipped.
 enum class OnNonfinite { kApply, kContinue, kStop, kSkip };
 
 /// True if the gradients of every step are looked at.
 inline bool looks_at_gradients(OnNonfinite rule) { return rule == OnNonfinite::kStop || rule == OnNonfinite::kSkip; }
 
-/// What a function multiplies its loss with, and its gradients are divided by, so that those in half precision don't
+/// The factor of the loss, by which gradients are divided again, so that those in half precision don't
 /// vanish. Source: keras.optimizers.LossScaleOptimizer, 3.15.
 struct LossScale {
   double initial = 32768;
@@ -101,8 +101,8 @@ class Optimizer {
   /// Whether it touches only these rows of a variable of that name.
   virtual bool touches_rows_alone(std::string_view /*variable*/) const { return false; }
 
-  /// What shares a norm with the mean of that variable's accumulated gradients; empty: all others ("global_clipnorm");
-  /// else the shards of the variable of that name ("clipnorm"). nullopt: nothing does, and apply() clips it.
+  /// Variables that share a norm with the mean of this one's accumulated gradients; empty: all others
+  /// ("global_clipnorm"); else the shards of that name ("clipnorm"). nullopt: none, and apply() clips it.
   virtual std::optional<std::string> shared_norm(std::string_view /*variable*/) const { return std::nullopt; }
   /// Whether as many gradients wait as make an update.
   bool is_due(const VariableState& state) const {
@@ -127,9 +127,9 @@ class Optimizer {
   virtual void use_average(VariableState& state) const = 0;
   virtual bool has_averages() const = 0;
 
-  /// The learning rate after so many updates, for the variables that are in no group.
+  /// The learning rate after `iterations` updates, for the variables that are in no group.
   virtual double learning_rate_at(std::int64_t iterations) const = 0;
-  /// The rate of the update that a step belongs to: of so many steps, the first of which is 0, one is an update.
+  /// The rate of the update that a step belongs to; the first step is 0, and steps_per_update() steps are one update.
   double learning_rate_of_step(std::int64_t step) const { return learning_rate_at(step / steps_per_update()); }
   /// "gradient_accumulation_steps"; 1 where every gradient is an update.
   virtual std::int64_t steps_per_update() const = 0;

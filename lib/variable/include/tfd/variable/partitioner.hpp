@@ -22,12 +22,12 @@ struct Partitioner {
   enum class Kind : std::uint8_t { kFixedShards, kMinSize, kMaxSize };
   Kind kind = Kind::kFixedShards;
   std::int64_t num_shards = 1;                // fixed_shards
-  std::int64_t min_shard_bytes = 256 * 1024;  // min_size; may be exceeded downwards: shards are counted rounding up
+  std::int64_t min_shard_bytes = 256 * 1024;  // min_size; shards may be smaller, since their number is rounded up
   std::int64_t max_shard_bytes = 0;           // max_size; a row that is larger is a shard of its own
   std::int64_t max_shards = 1;                // min_size and max_size; 0: any number, max_size only
   std::int64_t bytes_per_string = 16;         // min_size and max_size: what a string counts for, whatever it holds
 
-  /// What cuts a variable of this shape, one number for each dimension. `element_bytes`: of the dtype; of strings
+  /// The cuts of a variable of this shape, one number for each dimension. `element_bytes`: of the dtype; of strings
   /// bytes_per_string. fixed_shards of no rows is 0 shards, which shard_count() refuses. kInvalidArgument: a scalar,
   /// max_size of an empty variable.
   Result<std::vector<std::int64_t>> partitions(const tensor::Shape& shape, std::int64_t element_bytes) const;
@@ -36,11 +36,11 @@ struct Partitioner {
 /// {"fixed_shards": {"num_shards": 2}}, {"min_size": {"min_shard_bytes": 262144, "max_shards": 8}}, {"max_size":
 /// {"max_shard_bytes": 1048576, "max_shards": 8}}. kInvalidArgument names the key.
 Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json);
-/// What parse_partitioner() makes the same of.
+/// The JSON from which parse_partitioner() makes the same value.
 nlohmann::ordered_json to_json(const Partitioner& partitioner);
 
 /// How many shards come of partitions: at most one for each row. kInvalidArgument where they are empty, start with 0,
-/// cut another dimension than the first, or rows that aren't there.
+/// cut another dimension than the first, or more rows than the shape has.
 Result<std::int64_t> shard_count(const std::vector<std::int64_t>& partitions, const tensor::Shape& shape);
 
 }  // namespace tfd::variable

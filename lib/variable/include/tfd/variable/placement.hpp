@@ -20,7 +20,7 @@ struct VariableToPlace {
   tensor::TensorSpec spec;
   std::optional<Partitioner> partitioner;  // ignored for scalars, and where colocate_with says another place
   std::string colocate_with;               // a variable named before; empty: round-robin
-  /// What a partitioner of one's own returned, instead of `partitioner`.
+  /// The result of a custom partitioner, instead of `partitioner`.
   std::optional<std::vector<std::int64_t>> partitions = {};
 };
 

@@ -48,8 +48,8 @@ enum class WriteOp : std::uint8_t { kAssign, kAdd, kSubtract };
 /// several. Source: AddN and RealDiv, which round f16 and bf16 after every addition.
 Result<tensor::Tensor> aggregate(Aggregation aggregation, std::span<const tensor::Tensor> values);
 
-/// What a write outside of replicas writes to each of the copies: the value; or, synchronized on read with a sum, its
-/// share of what is assigned (integers towards zero). kInvalidArgument: nothing can be added to such a sum.
+/// The tensor that a write outside of replicas writes to each copy: the value; or, synchronized on read with a sum, its
+/// share of the assigned value (integers toward zero). kInvalidArgument: nothing can be added to such a sum.
 /// Source: SyncOnReadVariable.assign, assign_add.
 Result<tensor::Tensor> share_of(const ReplicationKind& kind, WriteOp op, const tensor::Tensor& value, int replicas);
 
@@ -75,7 +75,7 @@ class ReplicatedVariable {
   /// itself.
   Result<void> write_same(WriteOp op, const tensor::Tensor& value);
   /// Writes outside of replicas, to every copy. Synchronized on read with a sum, the value is divided among the copies
-  /// (integers towards zero), and nothing can be added: kInvalidArgument.
+  /// (integers toward zero), and nothing can be added: kInvalidArgument.
   Result<void> write_across(WriteOp op, const tensor::Tensor& value);
 
  private:

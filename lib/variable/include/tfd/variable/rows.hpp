@@ -31,7 +31,7 @@ Result<void> check_rows(std::string_view name, const tensor::TensorSpec& table, 
 /// Bool rows can only be assigned, integers not divided by 0: kInvalidArgument.
 Result<void> check_row_op(RowOp op, const tensor::Tensor& values);
 
-/// Every index once, in ascending order (s64), with the sum of its values. What is unique and ascending already is
+/// Every index once, in ascending order (s64), with the sum of its values. Rows that are unique and ascending are
 /// returned as it is. kInvalidArgument for negative indices, shapes that don't fit each other, and bool.
 Result<Rows> sum_duplicates(const Rows& rows);
 /// Every index once, ascending, and for each original position where its row is in that list: a lookup asks for

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What separates a variable's name from its slots' in VariableStore::export_state().
+// Separator between a variable's name and its slots' in VariableStore::export_state().
 #include <string_view>
 
 namespace tfd::variable {

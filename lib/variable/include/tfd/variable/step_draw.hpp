@@ -11,7 +11,7 @@
 
 namespace tfd::variable {
 
-/// What the random numbers belong to: those of any two that differ in anything are independent.
+/// The key of a step's random numbers: those of any two that differ in anything are independent.
 struct StepDraw {
   std::uint64_t seed = 0;
   std::string function;      // its name

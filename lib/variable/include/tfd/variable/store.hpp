@@ -51,7 +51,7 @@ struct Update {
   tensor::Tensor indices = {};  // s32 or s64, of rank 1
 };
 
-/// An assignment as an addition: what is added is the new value less `read`. Same spec, not bool; integers wrap round.
+/// An assignment as an addition of the new value less `read`. Same spec, not bool; integers wrap around.
 Update as_difference(Update assigned, const tensor::Tensor& read);
 
 /// Prepares the updates of one closure on the worker, before they are sent: adds up duplicate rows of gradients, then,
@@ -70,7 +70,7 @@ class AppliedSet {
   bool contains(std::uint64_t sequence) const { return sequence < low_ || above_.contains(sequence); }
   void insert(std::uint64_t sequence);
   /// Counts all numbers below as applied from now on, so that those which were never sent here aren't remembered as
-  /// holes for ever.
+  /// holes forever.
   void settle(std::uint64_t below);
   std::uint64_t low() const { return low_; }
   const std::set<std::uint64_t>& above() const { return above_; }
@@ -87,7 +87,7 @@ struct Attempt {
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
-/// What became of the sequence numbers of client 0, for the coordinator that takes over from one that is gone. A number
+/// Fate of the sequence numbers of client 0, for the coordinator that takes over from one that is gone. A number
 /// is done when its updates were applied or it was fenced.
 struct SequenceHistory {
   std::uint64_t settled = 0;               // everything below is done, on all parameter servers
@@ -173,7 +173,7 @@ class VariableStore {
   Result<std::size_t> find(std::string_view name) const;  // kNotFound
   std::size_t size() const { return definitions_.size(); }
   const tensor::TensorSpec& spec(std::size_t variable) const { return definitions_[variable].spec; }
-  /// What import_state() will make of each variable (nullopt: it stays as it is) and of the iterations.
+  /// Results of import_state() for each variable (nullopt: it stays as it is) and for the iterations.
   struct Import {
     std::vector<std::optional<VariableState>> variables;
     std::int64_t iterations = 0;
@@ -218,13 +218,13 @@ class VariableStore {
   /// The inverse of export_state(), for variables that exist; names of others are ignored. kInvalidArgument for another
   /// dtype or shape, kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names).
   /// All or nothing. A state of values only starts slots and counters afresh; of several ".iterations" (the parameter
-  /// servers' states put together) the largest counts. What was applied stays. kFailedPrecondition for the slots of
-  /// another optimizer than the program's; without an optimizer slots are left out. Slots of the first version
+  /// servers' states put together) the largest counts. Applied sequence numbers stay. kFailedPrecondition for the slots
+  /// of another optimizer than the program's; without an optimizer slots are left out. Slots of the first version
   /// ("w/.optimizer/momentum") are understood where they can only be SGD's or Adam's.
   Result<void> import_state(const NamedValues& state);
 
  private:
-  /// What never changes of a variable, and so can be looked at while somebody updates it.
+  /// Constant properties of a variable, which can be read while its value is updated.
   struct Definition {
     std::string name;
     tensor::TensorSpec spec;
@@ -238,7 +238,7 @@ class VariableStore {
   void make_due(Import& import) const;
   Result<void> make_due(const std::vector<std::size_t>& variables);
 
-  /// What was admitted of a variable with a shared norm.
+  /// Admitted updates of a variable with a shared norm.
   struct Round {
     std::int64_t gradients = 0;  // of this one
     std::uint64_t number = 1;

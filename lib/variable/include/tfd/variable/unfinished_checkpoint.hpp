@@ -23,7 +23,7 @@ class UnfinishedCheckpoint {
 
   const std::string& name() const { return name_; }  // within its directory
   std::string path() const;
-  /// Gives it this name in its directory, for good, in the place of what has that name.
+  /// Gives it this name in its directory, permanently, and replaces a file of that name.
   Result<void> finish(const std::string& name);
 
  private:
