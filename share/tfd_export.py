@@ -643,7 +643,7 @@ def _is_scalar(value):
     return getattr(shape, "rank", 0) is None or not tuple(shape)
 
 
-# What is computed of sums (tfd-program(5)), and whether these are vectors, a number for each threshold.
+# What is computed of sums (tfd-functions(5)), and whether these are vectors, a number for each threshold.
 _FORMULAS = {"root": False, "precision": False, "recall": False, "roc_auc": True, "pr_auc": True}
 
 
