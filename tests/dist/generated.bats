@@ -114,6 +114,40 @@ load common
   no_faults
 }
 
+@test "sections that man pages name are in those pages" {
+  run python3 - "$TFD_SOURCE" <<'PYTHON'
+import pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+headings = {page.name.removesuffix(".scd"): set(re.findall(r"^# (.*)$", page.read_text(), re.M)) for page in root.glob("man/*.scd")}
+checked, wrong = 0, []
+for page in sorted(root.glob("man/*.scd")):
+    text = " ".join(page.read_text().split())
+    for name, number, section in re.findall(r"\*(tfd[a-z-]*)\*\((\d)\)(?:,| under) ([A-Z]{3,}(?: [A-Z]+)*)\b", text):
+        checked += 1
+        if section not in headings.get(f"{name}.{number}", ()):
+            wrong.append(f"{page.name}: {name}({number}) has no section {section}")
+    own = headings[page.name.removesuffix(".scd")]
+    for section in re.findall(r"\b[Ss]ee ([A-Z]{3,}(?: [A-Z]+)*)\b(?![(\\\\])", re.sub(r"\*[^*]*\*", "", text)):
+        checked += 1
+        if section not in own:
+            wrong.append(f"{page.name}: there is no section {section}")
+print("\n".join(wrong))
+sys.exit(bool(wrong) or checked < 40)
+PYTHON
+  [ "$status" = 0 ] || { echo "$output"; false; }
+}
+
+@test "man pages that sources, messages, examples and documents name are there" {
+  cd "$TFD_SOURCE" || return
+  local file name checked=0
+  while IFS=: read -r file name; do
+    checked=$((checked + 1))
+    [ -e "man/$(tr '(' . <<<"${name%)}").scd" ] || fault "$file: there is no page $name"
+  done < <(grep -rnoE 'tfd(-[a-z]+)*\([157]\)' lib tools share scripts examples ./*.md | sed -E 's/:[0-9]+:/:/' | sort -u)
+  [ "$checked" -gt 25 ]
+  no_faults
+}
+
 @test "man pages build, and man reads them without a warning" {
   command -v scdoc >/dev/null || skip "no scdoc"
   for page in "$TFD_SOURCE"/man/*.scd; do
