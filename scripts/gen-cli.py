@@ -104,7 +104,8 @@ def man_entry(option):
         text.append(f"Default: {scdoc(option['default'])}.")
     if option["env"]:
         text.append(f"Environment: *{scdoc(option['env'])}*.")
-    return f"{head}\n\t{' '.join(text)}\n\n"
+    body = " ".join(text)
+    return f"{head}\n\t{chr(92) * body.startswith('-')}{body}\n\n"  # a hyphen would begin a list
 
 
 def with_block(path, block):
