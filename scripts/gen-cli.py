@@ -5,7 +5,8 @@
     scripts/gen-cli.py [--check] BUILD_DIR
 
 Every installed tfd executable of BUILD_DIR prints its interface with --dump-cli; from that come
-completions/{bash,zsh,fish} and, in man/TOOL.1.scd, the lines between "; begin options" and "; end options".
+completions/{bash,zsh,fish} and, in man/TOOL.1.scd, the lines between "; begin options" and "; end options". A page
+man/TOOL-KIND.1.scd gets the options whose help begins with that kind: "slurm, mpi: the first port".
 With --check nothing is written: exits 1 and names the files that are stale. Standard library only.
 """
 import json
@@ -103,21 +104,61 @@ def man_entry(option):
         text.append(f"Default: {scdoc(option['default'])}.")
     if option["env"]:
         text.append(f"Environment: *{scdoc(option['env'])}*.")
-    return f"{head}\n\t{' '.join(text)}\n\n"
+    body = " ".join(text)
+    return f"{head}\n\t{chr(92) * body.startswith('-')}{body}\n\n"  # a hyphen would begin a list
 
 
-def man_page(name, tool):
+def with_block(path, block):
     """The page with its block replaced; None where there is no page or no block."""
     try:
-        with open(os.path.join(ROOT, "man", name + ".1.scd"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             page = file.read()
     except FileNotFoundError:
         return None
     begin, end = page.find(BEGIN), page.find(END)
     if begin < 0 or end < begin:
         return None
-    block = "".join(man_entry(option) for option in positionals(tool) + flags(tool))
     return page[: begin + len(BEGIN)] + "\n" + block + page[end:]
+
+
+def man_block(tool):
+    """OPTIONS: arguments, options of no section, then each section of --help, then what every tool has."""
+    def entries(chosen):
+        return "".join(man_entry(option) for option in flags(tool) if chosen(option))
+
+    sections = tool.get("sections", [])
+    listed = [(title, entries(lambda option: option["section"] == title)) for title in sections]
+    if not listed:
+        return "".join(map(man_entry, positionals(tool))) + entries(lambda option: True)
+    out = "".join(map(man_entry, positionals(tool)))
+    out += entries(lambda option: option["section"] not in sections and not option["common"])
+    out += "".join(f"## {title}\n\n{text}" for title, text in listed if text)
+    return out + "## Every tool\n\n" + entries(lambda option: option["common"])
+
+
+def kinds_of(option):
+    """What "slurm, mpi: the first port" begins with: ["slurm", "mpi"]."""
+    kinds, colon, _ = option["help"].partition(": ")
+    kinds = kinds.split(", ")
+    return kinds if colon and all(kind.replace("-", "").islower() for kind in kinds) else []
+
+
+def kind_block(tool, kind):
+    """The options that only this kind, or some kinds with it, take; without what their help begins with."""
+    out = ""
+    for option in flags(tool):
+        if kind in kinds_of(option):
+            text = option["help"].split(": ", 1)[1]
+            out += man_entry({**option, "help": text[0].upper() + text[1:]})
+    return out
+
+
+def kind_pages(name, tool):
+    """man/TOOL-KIND.1.scd, which has a block, for each kind that options name."""
+    for kind in sorted({kind for option in flags(tool) for kind in kinds_of(option)}):
+        path = f"man/{name}-{kind}.1.scd"
+        if os.path.exists(os.path.join(ROOT, path)):
+            yield path, with_block(path, kind_block(tool, kind))
 
 
 # --- bash --------------------------------------------------------------------------------------------------------------
@@ -433,7 +474,8 @@ def generate(tools):
         files[f"completions/bash/{name}"] = bash_dispatcher(tools) if own else bash_tool(name, tool)
         files[f"completions/zsh/_{name}"] = zsh_dispatcher(tools) if own else zsh_tool(name, tool)
         files[f"completions/fish/{name}.fish"] = fish_dispatcher(tools) if own else fish_tool(name, tool)
-        files[f"man/{name}.1.scd"] = man_page(name, tool)
+        files[f"man/{name}.1.scd"] = with_block(f"man/{name}.1.scd", man_block(tool))
+        files.update(kind_pages(name, tool))
     return files
 
 

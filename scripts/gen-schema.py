@@ -503,7 +503,7 @@ def event(name, properties, required):
 
 METRICS = ref("metrics")
 EVENTS = {
-    "title": "An event of a training, a line each: tfd-run(1), tfd-coordinate(1)",
+    "title": "An event of a training, a line each: tfd-events(5)",
     "oneOf": [
         event(
             "start",

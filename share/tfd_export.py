@@ -643,7 +643,7 @@ def _is_scalar(value):
     return getattr(shape, "rank", 0) is None or not tuple(shape)
 
 
-# Formulas of sums (tfd-program(5)), and whether these are vectors, a number for each threshold.
+# Formulas of sums (tfd-functions(5)), and whether these are vectors, a number for each threshold.
 _FORMULAS = {"root": False, "precision": False, "recall": False, "roc_auc": True, "pr_auc": True}
 
 

@@ -73,7 +73,7 @@ int TFD_MAIN(tfd_resolve)(int argc, char** argv) {
        .group = "cluster",
        .environment = {{"TF_CONFIG", "The cluster, for tf-config and auto; set for CMD"},
                        {"SLURM_STEP_*, SLURM_JOB_*, …",
-                        "Slurm's description of the step, for slurm and auto; tfd-resolve(1) lists them"},
+                        "Slurm's description of the step, for slurm and auto; tfd-resolve-slurm(1) lists them"},
                        {"CUDA_VISIBLE_DEVICES", "The GPUs of this task; set for CMD if tasks share a node's GPUs"}},
        .run_raw = [&](cli::Io& io) { return run(asked, io); }},
       argc, argv);

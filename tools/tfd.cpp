@@ -112,10 +112,19 @@ struct Guide {
   std::string_view page = name;   // tfd-PAGE, a man page, or PAGE.md
   std::string_view heading = {};  // where in it; empty: at its beginning
 };
-constexpr std::array<Guide, 14> kGuides{{
+constexpr std::array<Guide, 23> kGuides{{
     {"tutorial", "from a Keras model to a Slurm job in ten commands"},
     {"export", "models of JAX, Keras, TensorFlow and PyTorch as programs"},
-    {"program", "the file of a program"},
+    {"program", "the file of a program: variables, overrides, checks"},
+    {"pipeline", "its datasets"},
+    {"functions", "its functions: modules, inputs, outputs"},
+    {"optimizer", "its optimizer: settings, schedules, clipping"},
+    {"train", "its training: steps, checkpoints, early stopping"},
+    {"events", "what a training prints, logs and shows"},
+    {"predict", "predicting, evaluating, running one function"},
+    {"group", "one training on many hosts"},
+    {"ps", "training on parameter servers"},
+    {"tpu", "training on the cores of a TPU"},
     {"cluster", "the spec of a cluster"},
     {"closures", "the lines of tfd-coordinate --closures"},
     {"exit", "exit codes, and what to do"},
@@ -127,6 +136,18 @@ constexpr std::array<Guide, 14> kGuides{{
     {"systemd", "a unit for each task of a cluster that stays"},
     {"ci", "tests that have a cluster around them"},
     {"operating", "ports, keys, memory, limits and failures"},
+}};
+
+/// Further words for a page, which `tfd help` doesn't list.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherNames{{
+    {"jax", "export-jax"},
+    {"flax", "export-jax"},
+    {"keras", "export-keras"},
+    {"torch", "export-torch"},
+    {"pytorch", "export-torch"},
+    {"mpi", "resolve-mpi"},
+    {"gce", "resolve-gce"},
+    {"datasets", "pipeline"},
 }};
 
 std::vector<std::string> guides() {
@@ -190,8 +211,8 @@ Result<int> help(const std::vector<std::string>& names, Io& io) {
   if (names.size() > 1) return fail(Code::kUsage, "unexpected argument '{}'", printable(names[1]));
   std::string name = names.front();
   if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
-  for (const std::string_view framework : {"keras", "jax", "flax", "pytorch", "torch"})
-    if (name == framework) name = "export";
+  for (const auto& [other, page] : kOtherNames)
+    if (name == other) name = page;
   const auto guide = std::ranges::find(kGuides, name, &Guide::name);
   const bool is_guide = guide != kGuides.end();
   if (const auto shown = TFD_TRY(general::show_page(is_guide ? std::string(guide->page) : name,

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a training's JSON lines: start, step, eval, checkpoint, end (tfd-coordinate(1), OUTPUT), and accumulates
+// Writes a training's JSON lines: start, step, eval, checkpoint, end (tfd-events(5)), and accumulates
 // metrics between two lines. Private to the room. Thread rule: the training's thread.
 #include <deque>
 #include <optional>

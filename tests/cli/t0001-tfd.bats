@@ -119,7 +119,12 @@ fake() {  # NAME BODY
     [ "$(wc -l <"$page")" -gt 15 ] || { echo "$guide: $(cat "$page")"; return 1; }
     run ! grep -q $'[\b\e]' "$page"
   done
-  PATH=$BIN "$tfd" help keras | cmp - "$TFD_BUILD/man/tfd-export.txt"
+  PATH=$BIN "$tfd" help export | cmp - "$TFD_BUILD/man/tfd-export.txt"
+  # Pages by shorter names than theirs, and those that the list leaves out.
+  local names=(keras=export-keras pytorch=export-torch flax=export-jax mpi=resolve-mpi resolve-slurm=resolve-slurm tpu=tpu) pair
+  for pair in "${names[@]}"; do
+    PATH=$BIN "$tfd" help "${pair%=*}" | cmp - "$TFD_BUILD/man/tfd-${pair#*=}.txt"
+  done
   PATH=$BIN "$tfd" help slurm | grep -q '^sbatch train.sbatch'
   PATH=$BIN "$tfd" help program | LC_ALL=C.UTF-8 grep -q '^       tfd-program - what a training program consists of'
   fake man 'echo "This system has been minimized: no pages"'

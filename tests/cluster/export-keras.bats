@@ -356,7 +356,7 @@ assert abs(loss - end["loss"]) < 1e-5 and abs(accuracy - end["accuracy"]) < 1e-6
 PY
 }
 
-@test "export: the examples of tfd-export(1) run" {
+@test "export: the examples of tfd-export(1) and of its pages for frameworks run" {
   local kind variable
   for kind in jax keras; do
     variable=TFD_${kind^^}_PYTHON

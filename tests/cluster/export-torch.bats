@@ -630,17 +630,17 @@ for name, data in DATA.items():
 PY
 }
 
-@test "export: the example of tfd-export(1) for PyTorch runs" {
+@test "export: the example of tfd-export-torch(1) runs" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
   export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1
-  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export.1.scd:$(grep -n '^# needs: torch$' "$TFD_SOURCE/man/tfd-export.1.scd" | awk -F: '{ print $1 - 1 }')"
+  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export-torch.1.scd:$(grep -n '^# needs: torch$' "$TFD_SOURCE/man/tfd-export-torch.1.scd" | awk -F: '{ print $1 - 1 }')"
   [[ $output == "ok "*"1 examples, 0 failed" ]]
 }
 
-@test "export: the example of tfd-export(1) for a transformer of Hugging Face runs" {
+@test "export: the example of tfd-export-torch(1) for a transformer of Hugging Face runs" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
   "$PYTHON" -c 'import transformers' || skip "TFD_TORCH_PYTHON names no Python with transformers"
   export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1 TFD_HAVE_TRANSFORMERS=1
-  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export.1.scd:$(grep -n '^# needs: torch transformers$' "$TFD_SOURCE/man/tfd-export.1.scd" | awk -F: '{ print $1 - 1 }')"
+  run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export-torch.1.scd:$(grep -n '^# needs: torch transformers$' "$TFD_SOURCE/man/tfd-export-torch.1.scd" | awk -F: '{ print $1 - 1 }')"
   [[ $output == "ok "*"1 examples, 0 failed" ]]
 }

@@ -340,8 +340,8 @@ with_user() {  # USER-YAML: KUBECONFIG of that user
     run_pod "$role-0" "10.0.1.${#role}"
   done
   local words
-  mapfile -t words < <(awk '/^```$/ { line = NR } $0 == "# needs: kubernetes" && NR == line + 1 { print "tfd-resolve.1.scd:" line }' \
-    "$TFD_SOURCE/man/tfd-resolve.1.scd")
+  mapfile -t words < <(awk '/^```$/ { line = NR } $0 == "# needs: kubernetes" && NR == line + 1 { print "tfd-resolve-kubernetes.1.scd:" line }' \
+    "$TFD_SOURCE/man/tfd-resolve-kubernetes.1.scd")
   [ ${#words[@]} -ge 4 ]
   TFD_HAVE_KUBERNETES=1 run "$TFD_SOURCE/tests/dist/run-examples.sh" "${words[@]}"
   echo "$output"

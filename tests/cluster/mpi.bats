@@ -137,9 +137,9 @@ check_ranks() {  # COUNT
   printf '#!/bin/sh\n[ "$1" = train.py ] && printf "%%s\\n" "$TF_CONFIG" | jq -e ".cluster.worker | length == 3"\n' >bin/python
   chmod +x bin/python
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-  line=$(grep -n -A 1 '^# needs: mpi$' "$TFD_SOURCE/man/tfd-resolve.1.scd" | tail -n 1 | cut -d- -f1)
-  TFD_HAVE_MPI=1 PATH=$PWD/bin:$PATH run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "man/tfd-resolve.1.scd:$((line - 2))"
-  [ "${lines[0]}" = "ok man/tfd-resolve.1.scd:$((line - 2))" ]
+  line=$(grep -n -A 1 '^# needs: mpi$' "$TFD_SOURCE/man/tfd-resolve-mpi.1.scd" | tail -n 1 | cut -d- -f1)
+  TFD_HAVE_MPI=1 PATH=$PWD/bin:$PATH run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "man/tfd-resolve-mpi.1.scd:$((line - 2))"
+  [ "${lines[0]}" = "ok man/tfd-resolve-mpi.1.scd:$((line - 2))" ]
 }
 
 @test "mpirun without a cluster: tfd-run and tfd-launch refuse, and what they say trains" {

@@ -166,8 +166,8 @@ worker:3: 3/4 1 1 n1' ]
 @test "the examples of the man pages for Slurm run as they are written" {
   cd "$OUT"
   local page line words=()
-  for page in tfd-run tfd-coordinate; do
-    while read -r line; do words+=("man/$page.1.scd:$((line - 1))"); done < <(grep -n '^# needs: slurm$' "$TFD_SOURCE/man/$page.1.scd" | cut -d: -f1)
+  for page in tfd-ps.7 tfd-coordinate.1; do
+    while read -r line; do words+=("man/$page.scd:$((line - 1))"); done < <(grep -n '^# needs: slurm$' "$TFD_SOURCE/man/$page.scd" | cut -d: -f1)
   done
   [ ${#words[@]} -ge 2 ]
   # One node of this host, which all addresses are on.

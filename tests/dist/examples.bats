@@ -41,6 +41,14 @@ run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run
   [ "${lines[1]}" = "ok man/x.1.scd:14" ]
 }
 
+@test "run-examples.sh: a page that can't be rendered fails, and the next ones run" {
+  printf '# EXAMPLES\n\n```\ntrue\n```\n\n-no list\n' | page
+  (echo 'y(1)' && printf '\n# EXAMPLES\n\n```\ntrue\n```\n') >"$BATS_TEST_TMPDIR/source/man/y.1.scd"
+  run_page
+  [ "$status" = 1 ]
+  [[ $output == *"not ok man/x.1.scd:1: exit code 99"*"ok man/y.1.scd:5"*"2 examples, 1 failed" ]]
+}
+
 @test "run-examples.sh: a wrong exit code, a failing pipe and an unset variable fail" {
   printf '# EXAMPLES\n```\n# exits: 3\nexit 3\n```\n```\n# exits: 3\ntrue\n```\n```\nfalse | cat\n```\n```\necho $nothing\n```\n' | page
   run_page

@@ -48,15 +48,47 @@ load common
   no_faults
 }
 
-@test "man pages have the sections that a reader looks for" {
-  for tool in $(tools); do
-    page=$TFD_SOURCE/man/$tool.1.scd
-    [ -e "$page" ] || continue
-    for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" EXAMPLES "SEE ALSO"; do
-      grep -qx "# $section" "$page" || fault "$tool.1.scd: no section $section"
+@test "man pages of commands have the sections that a reader looks for, in one order" {
+  local page section at last
+  for page in "$TFD_SOURCE"/man/*.1.scd; do
+    last=0
+    for section in NAME SYNOPSIS DESCRIPTION EXAMPLES OPTIONS "EXIT STATUS" "SEE ALSO"; do
+      at=$(grep -nx "# $section" "$page" | cut -d: -f1)
+      if [ -z "$at" ]; then fault "$(basename "$page"): no section $section"; continue; fi
+      [ "$(wc -w <<<"$at")" = 1 ] || { fault "$(basename "$page"): $section is there twice"; continue; }
+      [ "$at" -gt "$last" ] || fault "$(basename "$page"): $section is out of order"
+      last=$at
     done
+    # The last two end the page.
+    [ "$(grep '^# [A-Z]' "$page" | tail -n 2 | tr '\n' ,)" = "# EXIT STATUS,# SEE ALSO," ] || fault "$(basename "$page"): EXIT STATUS and SEE ALSO aren't its end"
   done
   no_faults
+}
+
+@test "the other man pages begin with NAME and DESCRIPTION, and end with SEE ALSO" {
+  local page sections
+  for page in "$TFD_SOURCE"/man/*.[57].scd; do
+    sections=$(grep '^# [A-Z]' "$page" | tr '\n' ,)
+    [[ $sections =~ ^"# NAME,"("# SYNOPSIS,")?"# DESCRIPTION,".*"# SEE ALSO,"$ ]] || fault "$(basename "$page"): $sections"
+  done
+  no_faults
+}
+
+@test "no man page is longer than 4000 words" {
+  local page words checked=0
+  for page in "$TFD_SOURCE"/man/*.scd; do
+    words=$(wc -w <"$page")
+    [ "$words" -le 4000 ] || fault "$(basename "$page"): $words words"
+    checked=$((checked + 1))
+  done
+  [ "$checked" -gt 30 ]
+  no_faults
+}
+
+@test "every man page is one that is built, and the other way round" {
+  command -v scdoc >/dev/null || skip "no scdoc"
+  jq -r '.[] | select(.filename[0] | test("/man/[^/]*[.][157]$")) | .filename[0] | split("/") | last' "$TFD_BUILD/meson-info/intro-targets.json" |
+    sort | diff - <(cd "$TFD_SOURCE/man" && printf '%s\n' *.scd | sed 's/[.]scd$//' | sort)
 }
 
 @test "every exit code in a man page's EXIT STATUS is in tfd-exit(7)" {
@@ -67,7 +99,6 @@ load common
     for code in $(awk '/^# / { on = ($0 == "# EXIT STATUS") } on && /^\*[0-9]/' "$page" | grep -oE '\*[0-9]+\*' | tr -d '*'); do
       [[ $known == *" $code "* ]] || fault "$(basename "$page"): exit code $code isn't in tfd-exit(7)"
     done
-    [[ $page != *tfd-export.1.scd ]] || continue  # a Python module
     awk '/^# / { on = ($0 == "# EXIT STATUS") } on && /^\*[0-9]/ { found = 1 } END { exit !found }' "$page" ||
       fault "$(basename "$page"): EXIT STATUS lists no code"
   done
@@ -80,6 +111,40 @@ load common
       [ -e "$TFD_SOURCE/man/$name.scd" ] || fault "$(basename "$page"): $name isn't there"
     done
   done
+  no_faults
+}
+
+@test "sections that man pages name are in those pages" {
+  run python3 - "$TFD_SOURCE" <<'PYTHON'
+import pathlib, re, sys
+root = pathlib.Path(sys.argv[1])
+headings = {page.name.removesuffix(".scd"): set(re.findall(r"^# (.*)$", page.read_text(), re.M)) for page in root.glob("man/*.scd")}
+checked, wrong = 0, []
+for page in sorted(root.glob("man/*.scd")):
+    text = " ".join(page.read_text().split())
+    for name, number, section in re.findall(r"\*(tfd[a-z-]*)\*\((\d)\)(?:,| under) ([A-Z]{3,}(?: [A-Z]+)*)\b", text):
+        checked += 1
+        if section not in headings.get(f"{name}.{number}", ()):
+            wrong.append(f"{page.name}: {name}({number}) has no section {section}")
+    own = headings[page.name.removesuffix(".scd")]
+    for section in re.findall(r"\b[Ss]ee ([A-Z]{3,}(?: [A-Z]+)*)\b(?![(\\\\])", re.sub(r"\*[^*]*\*", "", text)):
+        checked += 1
+        if section not in own:
+            wrong.append(f"{page.name}: there is no section {section}")
+print("\n".join(wrong))
+sys.exit(bool(wrong) or checked < 40)
+PYTHON
+  [ "$status" = 0 ] || { echo "$output"; false; }
+}
+
+@test "man pages that sources, messages, examples and documents name are there" {
+  cd "$TFD_SOURCE" || return
+  local file name checked=0
+  while IFS=: read -r file name; do
+    checked=$((checked + 1))
+    [ -e "man/$(tr '(' . <<<"${name%)}").scd" ] || fault "$file: there is no page $name"
+  done < <(grep -rnoE 'tfd(-[a-z]+)*\([157]\)' lib tools share scripts examples ./*.md | sed -E 's/:[0-9]+:/:/' | sort -u)
+  [ "$checked" -gt 25 ]
   no_faults
 }
 

@@ -56,7 +56,8 @@ list_rendered_examples() {  # FILE
   render_page "$1" | awk '  # all but the last line, the footer
     /^[^ ]/ { examples = ($0 == "EXAMPLES" || $0 == "TASKS") }
     /./ { if (code != "") print code; code = "" }
-    examples && /^           / { code = substr($0, 12) }' >"$page"
+    examples && /^           / { code = substr($0, 12) }' >"$page" ||
+    { printf '%s:1\necho "the page can'"'"'t be rendered"; exit 99\n\0' "${1#"$SOURCE"/}"; return; }
   exec 3<"$page"
   while IFS= read -r -d '' place; do
     block=${place#*$'\n'}

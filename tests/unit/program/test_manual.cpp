@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every example of tfd-program(5): the whole program, the parts merged into it, the overrides, the errors.
+// Every example of tfd-program(5) and of the pages on parts of a program: the whole program, the parts merged into it,
+// the overrides, the errors.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <fstream>
@@ -22,20 +24,36 @@ std::string read_text(const std::string& path) {
   return text.str();
 }
 
-/// The literal blocks of the page, between lines of ```.
-std::vector<std::string> blocks() {
-  std::istringstream page(read_text(std::string(TFD_SOURCE) + "/man/tfd-program.5.scd"));
-  std::vector<std::string> found;
+/// Appends the literal blocks of a page, between lines of ```. Those of EXAMPLES are commands, which tests/dist runs.
+void append_blocks(const std::string& name, std::vector<std::string>& found) {
+  std::istringstream page(read_text(fmt::format("{}/man/{}.scd", TFD_SOURCE, name)));
+  std::string section;
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
+    if (!inside && line.starts_with("# ")) section = line;
     if (line == "```") {
       inside = !inside;
-      if (inside) found.emplace_back();
-    } else if (inside) {
+      if (inside && section != "# EXAMPLES") found.emplace_back();
+    } else if (inside && section != "# EXAMPLES") {
       found.back() += line + "\n";
     }
   }
+}
+
+/// The blocks of all pages; the first is the whole program.
+std::vector<std::string> blocks() {
+  std::vector<std::string> found;
+  for (const char* page : {"tfd-program.5", "tfd-pipeline.5", "tfd-optimizer.5", "tfd-functions.5", "tfd-train.5"})
+    append_blocks(page, found);
   return found;
+}
+
+/// The one block that begins so.
+std::string block_of(const std::string& begin) {
+  for (const std::string& block : blocks())
+    if (block.starts_with(begin)) return block;
+  FAIL("no block begins with " << begin);
+  return "";
 }
 
 Result<Program> parse_page(const std::string& document, std::vector<std::string> overrides = {}, int replicas = 0) {
@@ -74,25 +92,21 @@ TEST_CASE("manual: the whole program is right, and so is each part of one") {
 }
 
 TEST_CASE("manual: the overrides work") {
-  const auto all = blocks();
-  std::istringstream lines(all[all.size() - 2]);
+  const std::string whole = blocks().front();
+  std::istringstream lines(block_of("--set "));
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     REQUIRE(line.starts_with("--set "));
-    const auto program = parse_page(all[0], {line.substr(6)});
+    const auto program = parse_page(whole, {line.substr(6)});
     if (!program) FAIL(program.error().message);
-    CHECK(program->document() != parse_page(all[0])->document());
+    CHECK(program->document() != parse_page(whole)->document());
   }
   CHECK(count == 6);
 }
 
 TEST_CASE("manual: the warning of lost updates reads as it says, of the example without its word") {
-  const auto all = blocks();
-  const auto find = [&](std::string_view begin) {
-    return *std::find_if(all.begin(), all.end(), [&](const std::string& block) { return block.starts_with(begin); });
-  };
-  Json document = Json::parse(all[0]);
-  document.merge_patch(Json::parse("{" + find("\"variables\": {\n  \"bn/") + "}"));
+  Json document = Json::parse(blocks().front());
+  document.merge_patch(Json::parse("{" + block_of("\"variables\": {\n  \"bn/") + "}"));
   const auto said = parse_page(document.dump());
   REQUIRE(said);
   CHECK_FALSE(lost_updates_of(*said, *said->find_function("normalize"), true));
@@ -100,7 +114,7 @@ TEST_CASE("manual: the warning of lost updates reads as it says, of the example 
   const auto unsaid = parse_page(document.dump());
   REQUIRE(unsaid);
   CHECK(lost_updates_of(*unsaid, *unsaid->find_function("normalize"), true).value() + "\n" ==
-        find("program.json: functions.normalize"));
+        block_of("program.json: functions.normalize"));
 }
 
 TEST_CASE("manual: the errors read as it says") {
@@ -111,10 +125,10 @@ TEST_CASE("manual: the errors read as it says") {
       {"train.replicas=split"},
       {R"(optimizer={"adam": {"groups": {"enc/*": {"learning_rate": 0.1}}}})"},
       {"train.stop={}"}};
-  const auto all = blocks();
+  const std::string whole = blocks().front();
   std::string said;
-  for (const auto& overrides : causes) said += parse_page(all[0], overrides, 3).error().message + "\n";
-  CHECK(said == all.back());
+  for (const auto& overrides : causes) said += parse_page(whole, overrides, 3).error().message + "\n";
+  CHECK(said == block_of("program.json: functions.step.inputs[2]"));
 }
 
 }  // namespace

@@ -340,10 +340,10 @@ TEST_CASE("optimizer: a row of the table is whole, and has its slots with any se
 }
 
 TEST_CASE("optimizer: the manual page has the table") {
-  std::ifstream file(std::string(TFD_SOURCE) + "/man/tfd-program.5.scd");
+  std::ifstream file(std::string(TFD_SOURCE) + "/man/tfd-optimizer.5.scd");
   std::ostringstream page;
   page << file.rdbuf();
   const std::string table = describe_optimizers();
   const bool is_there = page.str().find(table) != std::string::npos;
-  CHECK_MESSAGE(is_there, "man/tfd-program.5.scd must have this:\n", table);
+  CHECK_MESSAGE(is_there, "man/tfd-optimizer.5.scd must have this:\n", table);
 }

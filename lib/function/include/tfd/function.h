@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Custom functions for tfd: a shared object with one entry point, tfd_plugin(), that returns a table. Plain C11,
- * nothing to link against. See tfd-program(5), and examples/plugin in tfd's source.
+ * nothing to link against. See tfd-functions(5), and examples/plugin in tfd's source.
  *
  * Thread rule: tfd makes one call at a time of one instance, from any thread; open, call and close of different
  * instances may overlap. With TFD_THREAD_SAFE in `flags` calls of one instance may overlap too.
