@@ -12,7 +12,7 @@ PAGES = {"README.md": "index.md", "CHANGELOG.md": "changes.md"}
 MAN = {page.name.removesuffix(".scd"): page for page in sorted((ROOT / "man").glob("*.scd"))}
 SECTIONS = {"1": "Tools", "5": "Formats", "7": "Overviews"}
 CSS = """.md-typeset dt { margin-top: 1em; } .md-typeset dd { margin: .2em 0 .6em 1.6em; }
-.md-typeset table:not([class]) th { min-width: 6rem; }
+.md-typeset td:first-child code { word-break: normal; }
 """
 log = logging.getLogger("mkdocs.hooks.site")
 
