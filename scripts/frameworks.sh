@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The frameworks that tests/cluster needs: frameworks.sh CACHE prints VARIABLE=PYTHON for each of TFD_JAX_PYTHON,
 # TFD_KERAS_PYTHON, TFD_TENSORFLOW_PYTHON, TFD_TENSORBOARD_PYTHON and TFD_TORCH_PYTHON that isn't set yet.
+# frameworks.sh CACHE site prints TFD_SITE_PYTHON alone, the generator of the site (30 MB).
 #
 # An environment of Python is made of each list in scripts/frameworks, once, in CACHE: it is put into its place when it is
 # whole and its frameworks can be imported. Where that fails (no network, no room, another platform) stderr says so, and the
@@ -79,6 +80,10 @@ mkdir -p "$CACHE/frameworks"
 exec 9>"$CACHE/frameworks/lock"
 if ! flock -w 1800 9; then
   say "somebody else has been making the environments in $CACHE/frameworks for half an hour: the tests that need them are skipped"
+  exit
+fi
+if [ "${2:-}" = site ]; then
+  offer site "mkdocs, material.templates" TFD_SITE_PYTHON
   exit
 fi
 offer keras "jax, optax, flax.nnx, keras, tensorflow, tensorboard" TFD_JAX_PYTHON TFD_KERAS_PYTHON TFD_TENSORFLOW_PYTHON TFD_TENSORBOARD_PYTHON

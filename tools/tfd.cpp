@@ -112,8 +112,12 @@ struct Guide {
   std::string_view page = name;   // tfd-PAGE, a man page, or PAGE.md
   std::string_view heading = {};  // where in it; empty: at its beginning
 };
-constexpr std::array<Guide, 23> kGuides{{
-    {"tutorial", "from a Keras model to a Slurm job in ten commands"},
+constexpr std::array<Guide, 27> kGuides{{
+    {"tutorial", "one model, from a laptop to Slurm, in ten commands"},
+    {"gpu", "how to train on GPUs"},
+    {"mistakes", "common mistakes and their messages"},
+    {"recipes", "pipelines: evaluate, predict, closures, clusters"},
+    {"glossary", "the words that these pages use"},
     {"export", "models of JAX, Keras, TensorFlow and PyTorch as programs"},
     {"program", "the file of a program: variables, overrides, checks"},
     {"pipeline", "its datasets"},

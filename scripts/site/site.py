@@ -1,125 +1,140 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the site: README.md, the guides and the man pages as HTML, with an index, and no link that leads nowhere.
-
-    scripts/site/site.py DIR
-
-Needs scdoc, mandoc and python3-markdown. Links between pages lead to pages; what else a link of README.md names in the project
-must be there. Exits with 1 and a line for each link that leads nowhere.
-"""
-import html
+"""Hooks of mkdocs.yml: pages of the site that aren't in docs/ (README, CHANGELOG, man pages), and links to them."""
+import logging
 import pathlib
+import posixpath
 import re
-import subprocess
-import sys
 
-import markdown
+from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem; color: #1b1b1b; background: #fff; }
-nav { border-bottom: 1px solid #ccc; margin-bottom: 1rem; padding-bottom: .5rem; } nav a { margin-right: 1rem; }
-pre { background: #f4f4f4; overflow-x: auto; padding: .7rem; } code { font-size: .92em; }
-table { border-collapse: collapse; } td, th { border: 1px solid #ccc; padding: .2rem .6rem; text-align: left; vertical-align: top; }
-table.head, table.foot { display: none; } .Nd { display: inline; }
-@media (prefers-color-scheme: dark) { body { background: #161616; color: #ddd; } pre { background: #222; } a { color: #8ab4f8; } }
+PAGES = {"README.md": "index.md", "CHANGELOG.md": "changes.md"}
+MAN = {page.name.removesuffix(".scd"): page for page in sorted((ROOT / "man").glob("*.scd"))}
+SECTIONS = {"1": "Tools", "5": "Formats", "7": "Overviews"}
+CSS = """.md-typeset dt { margin-top: 1em; } .md-typeset dd { margin: .2em 0 .6em 1.6em; }
+.md-typeset td:first-child code { word-break: normal; }
 """
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><style>{style}</style></head>
-<body><nav>{nav}</nav>
-{body}
-</body></html>
-"""
+log = logging.getLogger("mkdocs.hooks.site")
 
 
-def name_of(page):
-    """tfd-run.1.scd: tfd-run.1.html."""
-    return page.name.removesuffix(".scd") + ".html"
+def on_config(config):
+    man = [{title: [f"reference/man/{name}.md" for name in MAN if name.endswith(section)]} for section, title in SECTIONS.items()]
+    config.nav = [*config.nav, {"Man pages": man}]
+    return config
 
 
-def pages():
-    return sorted(ROOT.glob("man/*.scd"))
+def on_files(files, config):
+    for source, uri in PAGES.items():
+        files.append(File.generated(config, uri, content=(ROOT / source).read_text()))
+    for name, page in MAN.items():
+        files.append(File.generated(config, f"reference/man/{name}.md", content=man_markdown(page.read_text())))
+    files.append(File.generated(config, "site.css", content=CSS))
+    return files
 
 
-def guides():
-    return sorted(ROOT.glob("guides/*.md"))
+def on_page_markdown(markdown, page, config, files):
+    uri = page.file.src_uri
+    source = next((ROOT / path for path, target in PAGES.items() if target == uri), ROOT / "docs" / uri)
+    if uri == "reference/man-pages.md":
+        rows = "".join(f"| {name[:-2]}({name[-1]}) | {summary(text)} |\n" for name, text in MAN.items())
+        markdown = markdown.replace("<!-- man pages -->", "| page | about |\n|---|---|\n" + rows)
+    parts = re.split(r"(^```.*?^```$|`[^`\n]+`)", markdown, flags=re.S | re.M)
+    for index in range(0, len(parts), 2):  # what is not code
+        parts[index] = re.sub(r"\[([^]]*)\]\(([^)#\s]+)(#[^)]*)?\)", lambda link: lead(link, source, uri), parts[index])
+        if not uri.startswith("reference/man/"):
+            parts[index] = re.sub(r"\b(tfd[a-z-]*)\((\d)\)(?!\])", lambda name: man_link(name[1], name[2], name[0], uri), parts[index])
+    # A link's text may be code: it was cut in two above.
+    return "".join(parts)
 
 
-def man_html(page):
-    roff = subprocess.run(["scdoc"], stdin=page.open(), capture_output=True, check=True).stdout
-    out = subprocess.run(["mandoc", "-Thtml", "-Ofragment"], input=roff, capture_output=True, check=True).stdout.decode()
-    known = {name_of(one).removesuffix(".html"): name_of(one) for one in pages()}
-
-    def link(match):  # <b>tfd-run</b>(1)
-        target = known.get(f"{match[2]}.{match[4]}")
-        return f'<a href="{target}">{match[0]}</a>' if target else match[0]
-
-    return re.sub(r"(<b>)(tfd[a-z-]*)(</b>)\((\d)\)", link, out)
-
-
-def markdown_html(path):
-    body = markdown.markdown(path.read_text(), extensions=["fenced_code", "tables", "toc"])
-
-    def link(match):
-        target, _, anchor = match[1].partition("#")
-        file = (path.parent / target).resolve()
-        if not target or "://" in target:
-            return match[0]
-        if file in guides() or file == ROOT / "README.md":
-            target = "index.html" if file.name == "README.md" else file.stem + ".html"
-            return f'href="{target}{"#" + anchor if anchor else ""}"'
-        return f'href="{target}" data-in-project="1"'
-
-    return re.sub(r'href="([^"]*)"', link, body)
+def lead(link, source, uri):
+    """A link of a project's file as one of the site; a file that isn't in the site is only named."""
+    text, target, anchor = link[1], link[2], link[3] or ""
+    if "://" in target or uri.startswith("reference/man/"):
+        return link[0]
+    path = posixpath.normpath(posixpath.join(source.parent.relative_to(ROOT).as_posix(), target))
+    to = PAGES.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
+    if to is None and (ROOT / path).exists():
+        return text
+    if to is None:
+        log.warning("%s: %s is not in the project", source.relative_to(ROOT), target)
+        return text
+    return f"[{text}]({posixpath.relpath(to, posixpath.dirname(uri) or '.')}{anchor})"
 
 
-def write(directory, name, title, body):
-    nav = '<a href="index.html">tfd</a>' + "".join(f'<a href="{g.stem}.html">{g.stem}</a>' for g in guides())
-    nav += '<a href="pages.html">man pages</a>'
-    (directory / name).write_text(PAGE.format(title=html.escape(title), style=STYLE, nav=nav, body=body))
+def man_link(name, section, text, uri):
+    if f"{name}.{section}" not in MAN:
+        log.warning("%s: there is no page %s(%s)", uri, name, section)
+        return text
+    return f"[{text}]({posixpath.relpath(f'reference/man/{name}.{section}.md', posixpath.dirname(uri) or '.')})"
 
 
-def summary_of(page):
-    """The line below NAME."""
-    lines = page.read_text().splitlines()
-    return lines[lines.index("# NAME") + 2].replace("\\", "")
+def summary(page):
+    """The line below NAME, without the name."""
+    return plain(re.search(r"# NAME\n\n\S+ - (.*)", page.read_text())[1].replace("\\", ""))
 
 
-def broken_links(directory):
-    anchors = {file.name: set(re.findall(r'id="([^"]+)"', file.read_text())) for file in directory.glob("*.html")}
-    for file in sorted(directory.glob("*.html")):
-        for target, in_project in re.findall(r'href="([^"]*)"( data-in-project)?', file.read_text()):
-            name, _, anchor = target.partition("#")
-            if "://" in target or target.startswith("mailto:"):
-                continue
-            if in_project:
-                if not (ROOT / name).exists() and not (ROOT / "guides" / name).exists():
-                    yield f"{file.name}: {target} is not in the project"
-            elif (name or file.name) not in anchors:
-                yield f"{file.name}: there is no {name}"
-            elif anchor and html.unescape(anchor) not in anchors[name or file.name]:
-                yield f"{file.name}: {name or file.name} has no #{anchor}"
+def plain(text):
+    return re.sub(r"[<>&*_`\[\]\\|{}#]", lambda special: f"&#{ord(special[0])};", text)
 
 
-def main(directory):
-    directory.mkdir(parents=True, exist_ok=True)
-    write(directory, "index.html", "tfd", markdown_html(ROOT / "README.md"))
-    for guide in guides():
-        write(directory, guide.stem + ".html", f"tfd: {guide.stem}", markdown_html(guide))
-    for page in pages():
-        write(directory, name_of(page), page.name.removesuffix(".scd"), man_html(page))
-    rows = "".join(
-        f'<tr><td><a href="{name_of(one)}">{one.name.removesuffix(".scd")}</a></td><td>{html.escape(summary_of(one))}</td></tr>'
-        for one in pages()
-    )
-    write(directory, "pages.html", "tfd: man pages", f"<h1>Man pages</h1><table>{rows}</table>")
-    broken = list(broken_links(directory))
-    print("\n".join(broken), file=sys.stderr, end="\n" if broken else "")
-    return 1 if broken else 0
+def inline(text):
+    """scdoc's *bold*, _underlined_ and escapes as HTML, all else as it is."""
+    def token(found):
+        escaped, bold, underlined = found.groups()
+        if escaped:
+            return plain(escaped)
+        return f"<strong>{inline(bold)}</strong>" if bold else f"<em>{inline(underlined)}</em>" if underlined else plain(found[0])
+
+    text = re.sub(r"\\(.)|\*((?:\\.|[^*\\])+)\*|(?<![A-Za-z0-9])_((?:\\.|[^_\\]|_(?=\w))+)_(?![A-Za-z0-9])|[<>&*_`\[\]|{}#]", token, text)
+    return text.removesuffix("++") + "<br>" if text.endswith("++") else text
 
 
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: site.py DIR")
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+def man_markdown(text):
+    """A page of scdoc as Markdown, whose definitions are lines indented by tabs below their terms."""
+    title, _, body = text.partition("\n")
+    out, depth, code, table = ["# " + title.split(" ")[0], ""], 0, False, []
+
+    def end_table():
+        if table:
+            out.extend(["", "| " + " | ".join(table[0]) + " |", "|---" * len(table[0]) + "|"])
+            out.extend("| " + " | ".join(row) + " |" for row in table[1:])
+            table.clear()
+
+    for line in body.split("\n"):
+        tabs = len(line) - len(line.lstrip("\t"))
+        stripped = line.strip()
+        if stripped == "```" or code:
+            if stripped == "```":
+                code = not code
+                if code and out[-1] != "":
+                    out.append("")
+                out.append("    " * tabs + ("```sh" if code else "```"))
+            else:
+                out.append(line.replace("\t", "    "))
+        elif found := re.match(r"([|\[\]:])[\[\]\- ] ?(.*)", stripped) if not stripped.startswith("[*") else None:
+            if found[1] != ":":
+                table.append([])
+            table[-1].append(inline(found[2]))
+        elif table and stripped:
+            table[-1][-1] += " " + inline(stripped)
+        elif line.startswith(";"):
+            continue
+        elif line.startswith("#"):
+            out.append("#" + line)
+        elif not stripped:
+            end_table()
+            out.append("")
+        else:
+            mark = ":   " if tabs > depth and out[-1] != "" and not out[-1].lstrip().startswith("- ") else ""
+            depth = tabs
+            item = stripped.startswith("- ")
+            if item and out[-1] != "" and not out[-1].lstrip().startswith(("- ", "  ")):
+                out.append("")
+            continued = line[tabs:].startswith("  ")
+            words = "- " + inline(stripped[2:]) if item else inline(stripped)
+            indent = "    " * (tabs - 1) + mark if mark else "    " * (tabs + continued)
+            out.append(indent + words)
+    end_table()
+    links = re.compile(r"<strong>(tfd[a-z-]*)</strong>\((\d)\)")
+    return links.sub(lambda name: man_link(name[1], name[2], name[0], "reference/man/") if f"{name[1]}.{name[2]}" in MAN else name[0], "\n".join(out))

@@ -26,29 +26,7 @@ losses_of_worker() { # ARGS…
   jq 'select(.event == "step").metrics.loss' events
 }
 
-# The blocks of README's "Your own model", as they stand there: block1 and so on.
-readme_blocks() {
-  awk '/^## / { on = /Your own model/ } on && /^```/ { inside = !inside; if (inside) ++block; next } on && inside { print >("block" block) }' \
-    "$TFD_SOURCE/README.md"
-}
-
-# Trains by a block of README, and brings the weights back.
-readme_trains() { # BLOCK
-  readme_blocks
-  cat >whole.py <<'PY'
-import numpy, subprocess, sys, tfd_export
-x = numpy.random.rand(1000, 20).astype("float32")
-keep = {"x": x, "y": (x.sum(axis=1) > 10).astype("float32"), "numpy": numpy, "tfd_export": tfd_export}
-exec(open(sys.argv[1]).read(), keep)
-subprocess.run(["timeout", "120", "sh", "-euc", open("block2").read()], check=True, stdin=subprocess.DEVNULL, stdout=open("events", "w"))
-if "module" in keep:
-    module = tfd_export.load_into(keep["module"], "mine")
-    predicted = module(keep["torch"].tensor(x)).detach().numpy()[:, 0]
-else:
-    params = tfd_export.load_into(keep["params"], "mine")
-    predicted = x @ params["w"] + params["b"]
-assert ((predicted > 0) == keep["y"]).mean() > 0.8, predicted
-PY
-  "$PYTHON" whole.py "$1"
-  jq -es '.[-1].event == "end" and .[-1].step == 1000' events
+# Runs a page of the documentation, or parts of it, in the Python that exports: see run-page.py.
+page_runs() { # PAGE [OPTIONS…]
+  JAX_PLATFORMS=cpu "$PYTHON" "$BATS_TEST_DIRNAME/run-page.py" "$TFD_SOURCE/$1" "${@:2}"
 }

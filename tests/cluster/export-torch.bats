@@ -111,7 +111,7 @@ PY
 
 @test "export: README's lines of PyTorch train, and the weights come back" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
-  readme_trains block4
+  TFD_HAVE_TORCH=1 page_runs docs/start/first-model.md --only Data --only PyTorch --check '((module(torch.tensor(x)).detach().numpy()[:, 0] > 0) == y).mean() > 0.8'
 }
 
 @test "export: python -m tfd_export takes a torch module and a file of its weights" {

@@ -89,26 +89,12 @@ PYTHON
   [ "$(sort out)" = $'0/2 at n1 runs train.py --epochs 2\n1/2 at n1 runs train.py --epochs 2' ]
 }
 
-@test "guides/tutorial.md: from a Keras model to a Slurm job, as it stands there" {
+@test "docs/start/tutorial.md: from a Keras model to a Slurm job, as it stands there" {
   [ -n "${TFD_KERAS_PYTHON:-}" ] || skip "TFD_KERAS_PYTHON names no Python with keras and jax"
   mkdir tutorial
   cd tutorial
   unset TFD_KEY_FILE  # it makes its own
   export HOME=$PWD XDG_CONFIG_HOME=$PWD/config PYTHONPATH=$TFD_SOURCE/share KERAS_BACKEND=jax JAX_PLATFORMS=cpu
-  awk '/^```(sh|python)$/ { block = sprintf("block%02d.%s", ++n, substr($0, 4)); next } /^```$/ { block = ""; next } block { print >block }' \
-    "$TFD_SOURCE/guides/tutorial.md"
-  cat >whole.py <<'PY'
-import glob, subprocess
-keep, ran = {}, {"sh": 0, "python": 0}
-for block in sorted(glob.glob("block*")):
-    text, kind = open(block).read(), block.rpartition(".")[2]
-    print(block, flush=True)
-    if kind == "python":
-        exec(text, keep)
-    else:
-        subprocess.run(["timeout", "120", "bash", "-euo", "pipefail", "-c", text], check=True, stdin=subprocess.DEVNULL)
-    ran[kind] += 1
-assert ran == {"sh": 8, "python": 2}, ran
-PY
-  "$TFD_KERAS_PYTHON" whole.py
+  TFD_HAVE_SLURM=1 "$TFD_KERAS_PYTHON" "$BATS_TEST_DIRNAME/run-page.py" "$TFD_SOURCE/docs/start/tutorial.md"
+  tfd-checkpoint list in-slurm
 }

@@ -22,7 +22,7 @@ said_commands() { # FILE
   [ "$(dev_commands | grep -cx 'test\|lint\|asan')" = 3 ]
   [ "$(suites | grep -cx 'unit\|cli\|cluster')" = 3 ]
   local file command rest
-  for file in "$TFD_SOURCE"/*.md "$TFD_SOURCE"/tests/README.md "$TFD_SOURCE"/lib/*.md "$TFD_SOURCE"/.github/*.md "$TFD_SOURCE"/.github/workflows/*.yml; do
+  for file in "$TFD_SOURCE"/*.md "$TFD_SOURCE"/docs/*/*.md "$TFD_SOURCE"/tests/README.md "$TFD_SOURCE"/lib/*.md "$TFD_SOURCE"/.github/*.md "$TFD_SOURCE"/.github/workflows/*.yml; do
     [ -e "$file" ] || continue
     while read -r command rest; do
       dev_commands | grep -qxF -- "$command" || fault "${file#"$TFD_SOURCE/"}: ./dev $command: no such command"
@@ -71,7 +71,7 @@ PYTHON
 import glob, pathlib, re, sys
 root = pathlib.Path(sys.argv[1])
 missing = []
-for page in [*root.glob("*.md"), root / "tests/README.md", *root.glob("lib/**/README.md")]:
+for page in [*root.glob("*.md"), *root.glob("docs/**/*.md"), root / "tests/README.md", *root.glob("lib/**/README.md")]:
     for name in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page.read_text(), flags=re.S)):
         if re.search(r"[A-Z…<>]", name) or " " in name:
             continue  # a pattern such as tests/cli/t3…, or more than a path
@@ -112,6 +112,11 @@ for room in rooms:  # lowest first
 print("\n".join(wrong))
 sys.exit(bool(wrong))
 PYTHON
+}
+
+@test "README.md is short: 120 lines, and the first training within 45" {
+  [ "$(wc -l <"$TFD_SOURCE/README.md")" -le 120 ]
+  [ "$(grep -n '^tfd run mine$' "$TFD_SOURCE/README.md" | cut -d: -f1)" -le 45 ]
 }
 
 @test "ARCHITECTURE.md is one page that a reader can hold in the head" {

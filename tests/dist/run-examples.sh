@@ -4,7 +4,8 @@
 # Runs every example that the documentation shows, so that none of them lies:
 # - each literal block (between ``` lines) in the EXAMPLES and TASKS sections of a man page (man/*.scd), as the rendered page shows
 #   it: that is what people copy, and roff takes a backslash away unless it is written twice,
-# - each ```sh block of README.md and of guides/operating.md (those of guides/tutorial.md belong together: tests/cluster/slurm-examples.bats).
+# - each ```sh block of README.md and of the pages in docs/, except for pages whose blocks belong together: those with a line
+#   <!-- one folder --> are run from top to bottom by tests/cluster (run-page.py).
 #
 #   TFD_BUILD=build TFD_SOURCE=. tests/dist/run-examples.sh [WORD…]     only examples with one of the words in "file:line"
 #
@@ -15,7 +16,8 @@
 #   stdin is /dev/null. After 120 s it has failed; whatever it left running is killed.
 # - It has to exit with 0. A first line `# exits: 65` states another code.
 # - A first line `# needs: slurm` (tensorflow, kubernetes, …; several words are all needed) skips it unless
-#   TFD_HAVE_SLURM=1 is set. Both comments may stand together, one line each, before the first command.
+#   TFD_HAVE_SLURM=1 is set. Both comments may stand together, one line each, before the first command. In Markdown a line
+#   <!-- needs: slurm --> or <!-- exits: 65 --> above the block says the same, and readers don't see it.
 #
 # Prints `ok`, `skip` or `not ok` with "file:line" for each, the output of those that failed, and exits 1 if any did, or
 # if there was none at all.
@@ -36,8 +38,9 @@ unset TF_CONFIG TFD_LOG
 list_examples() {  # FILE
   awk -v file="${1#"$SOURCE"/}" '
     BEGIN { man = file ~ /\.scd$/ }
+    !man && !inside && /^<!-- (needs|exits): .* -->$/ { stated = stated "# " substr($0, 6, length($0) - 9) "\n"; next }
     man && !inside && /^# / { examples = ($0 == "# EXAMPLES" || $0 == "# TASKS") }
-    !inside && (man ? examples && /^```/ : /^```sh$/) { inside = 1; printf "%s:%d\n", file, NR; next }
+    !inside && (man ? examples && /^```/ : /^```sh$/) { inside = 1; printf "%s:%d\n%s", file, NR, stated; stated = ""; next }
     !inside && /^```/ { inside = 2; next }
     inside && /^```$/ { if (inside == 1) printf "%c", 0; inside = 0; next }
     inside == 1 { print }
@@ -135,8 +138,9 @@ while IFS= read -r -d '' example; do
   sed 's/^/    /' "$TOP/output" | tail -n 40
 done < <(
   for file in "$SOURCE"/man/*.scd; do list_rendered_examples "$file"; done
-  list_examples "$SOURCE/README.md"
-  [ ! -e "$SOURCE/guides/operating.md" ] || list_examples "$SOURCE/guides/operating.md"
+  while IFS= read -r file; do
+    grep -qxF '<!-- one folder -->' "$file" || list_examples "$file"
+  done < <(find "$SOURCE/README.md" "$SOURCE/docs" -name '*.md' 2>/dev/null | sort)
 )
 
 echo "$count examples, $failed failed"
