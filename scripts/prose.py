@@ -87,7 +87,7 @@ BRITISH = re.compile(r"\b(" + "|".join([
     r"manoeuvre\w*", r"plough", r"draught", r"tyres?", r"cheques?", r"kerb", r"mould", r"smoulder", r"cosy", r"sulphur", r"aluminium", r"storeys?", r"maths",
 ]) + r")\b", re.IGNORECASE)
 
-FRAGMENT = "Against And As Behind Beside Besides But By Instead Into Of Or Than That Until Which Who Whom Whose".split()
+FRAGMENT = "Against And As Behind Beside Besides But By Instead Into Of Or Than That Those Until Which Who Whom Whose".split()
 OPENING = ("After Among At Because Before Between For From In Like On Over Per Since Through To Toward Under While With Within "
            "Without").split()
 
