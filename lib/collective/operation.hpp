@@ -31,7 +31,7 @@ class Operation {
   virtual std::size_t bytes_to(int peer) const = 0;
   /// Known once the peer's own() was heard.
   virtual std::size_t bytes_from(int peer) const = 0;
-  /// Those of these that wait for nobody else: a peer that lacks them is late itself.
+  /// The part of these bytes that waits for no other member: a peer that lacks them is late itself.
   virtual std::size_t owed_by(int peer) const { return bytes_from(peer); }
   /// The available bytes at a position of the stream to a peer; empty: not yet.
   virtual std::span<const std::byte> ready(int peer, std::size_t at) = 0;

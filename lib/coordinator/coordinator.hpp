@@ -141,7 +141,7 @@ class Coordinator final : public ClusterCoordinator {
   void send_abort(std::size_t server, const variable::Attempt& attempt);
   Result<void> pause_commits(Deadline deadline);
   void resume_commits();
-  /// Does it while all parameter servers have committed the same closures; on the caller's thread.
+  /// Runs `what` while every parameter server has committed the same closures; on the caller's thread. Blocks.
   template <class What>
   auto between_commits(Deadline deadline, const What& what) -> decltype(what()) {
     if (!options_.strict) return what();

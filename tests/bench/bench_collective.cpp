@@ -75,7 +75,7 @@ void move(int socket, std::byte* data, std::size_t size, bool sends) {
   }
 }
 
-/// Bare round trips over TCP: so many bytes there, then back.
+/// Bare round trips over TCP: a number of bytes there, then back.
 void measure_bare(const std::vector<std::int64_t>& sizes) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0), ours = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

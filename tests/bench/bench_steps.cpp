@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a step costs beside its computation, with variables in this process: a tiny program, 800 scalar variables, and a
+// Costs of a step beside its computation, with variables in this process: a tiny program, 800 scalar variables, and a
 // gradient of 4 MiB whose batch two replicas share evenly (a plain mean) or not (one that is weighted). Prints
 // microseconds of wall and of CPU time of the process, on a busy machine only the second says something; the best of
 // some rounds, and how they compare. bench-steps [ROUNDS]
@@ -28,7 +28,7 @@ struct Cost {
   double cpu_us = 1e12;
 };
 
-/// So many scalar variables, each with a gradient.
+/// `count` scalar variables, each with a gradient.
 Source scalars(int count) {
   std::string variables, arguments, body, results, inputs, outputs, returned;
   for (int i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ Source scalars(int count) {
                                      arguments, results, body, returned, results)}}};
 }
 
-/// One variable of 4 MiB; two replicas share batches of so many rows.
+/// One variable of 4 MiB; two replicas share batches of `batch` rows.
 Source large(int batch) {
   constexpr std::string_view kDocument =
       R"({{"v": 1, "variables": {{"w": {{"shape": [1048576], "init": {{"ones": {{}}}}}}}},

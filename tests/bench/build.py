@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a fresh build costs, without a compiler cache: build.py SOURCE BUILD [COUNT].
+"""Costs of a fresh build, without a compiler cache: build.py SOURCE BUILD [COUNT].
 
 Builds SOURCE as BUILD is configured, in a folder of its own beside it: first the executables, then everything. Prints the
 CPU minutes of both, the COUNT (20) dearest objects, and the headers that cost most: the time that one adds to an empty
@@ -44,7 +44,7 @@ def ninja(folder: Path, target: str, env: dict[str, str]) -> tuple[float, float]
 
 
 def includers(folder: Path) -> dict[str, list[str]]:
-    """Of every header the objects that were compiled with it."""
+    """The objects that were compiled with each header."""
     found: dict[str, list[str]] = {}
     target = ""
     for line in subprocess.check_output(["ninja", "-C", folder, "-t", "deps"], text=True).splitlines():
@@ -56,7 +56,7 @@ def includers(folder: Path) -> dict[str, list[str]]:
 
 
 def commands_of(folder: Path) -> dict[str, list[str]]:
-    """Of every object its compiler's command, without what it reads and writes."""
+    """The compiler's command of each object, without its input and output."""
     found = {}
     for entry in json.loads((folder / "compile_commands.json").read_text()):
         words = iter(shlex.split(entry["command"]))
@@ -77,7 +77,7 @@ def cpu_seconds(command: list[str], folder: Path) -> float | None:
 def headers(source: Path, folder: Path) -> list[tuple[float, float, int, str]]:
     """(seconds altogether, seconds of one, compiled files, name) of our headers, and of others that we name.
 
-    What one costs is what it adds to an empty source: the precompiled header's share is free.
+    The cost of one is its addition to an empty source: the precompiled header's share is free.
     """
     named = set()
     for path in [*source.glob("lib/**/*.[ch]pp"), *source.glob("tools/**/*.[ch]pp"), *source.glob("tests/**/*.[ch]pp")]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint costs a training of tfd-coordinate: the steps that it makes from the snapshot until the checkpoint is there,
+"""Costs of a checkpoint for a training of tfd-coordinate: the steps that it makes from the snapshot until the checkpoint exists,
 against those that it makes in as much time without one.
 
 usage: checkpoint.py TOOLS DIRECTORY [--mib 1024] [--shards 64] [--rounds 3] [--by coordinator,servers]

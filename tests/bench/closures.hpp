@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the benchmarks of a coordinator share: a trivial function over a cluster that is already there. Thread rule:
+// Code shared by the benchmarks of a coordinator: a trivial function over an existing cluster. Thread rule:
 // each call blocks its thread.
 #include <cstdio>
 #include <cstdlib>

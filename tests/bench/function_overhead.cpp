@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one call of a trivial function costs above XLA: two scalars in, one out, through Function::call and read in
+// Costs of one call of a trivial function above XLA: two scalars in, one out, through Function::call and read in
 // place. Prints wall and CPU time of the calling thread (on a busy machine only the second says something), best of
 // five rounds.
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the peers of bench_coordinate.cpp in Python share: the measurement, and the line that they print."""
+"""Code shared by the Python peers of bench_coordinate.cpp: the measurement, and the line that they print."""
 import json
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the place of a parameter server where a peer has actors: an array that is read and added to."""
+"""A peer's actor in place of a parameter server: an array that is read and added to."""
 import numpy
 
 

@@ -109,7 +109,7 @@ bench_variable() {
   "$build/tests/bench/bench-variable"
 }
 
-# A Python of the frameworks that ./dev test cluster makes: VARIABLE; - if it isn't there.
+# A Python of the frameworks that ./dev test cluster makes: VARIABLE; - if it is missing.
 framework_python() {
   local python=${!1:-}
   [ -n "$python" ] || python=$(TFD_FRAMEWORKS_LIMIT=0 "$source/scripts/frameworks.sh" "$cache" 2>/dev/null | sed -n "s/^$1=//p")
@@ -130,7 +130,7 @@ bench_steps() {
   "$build/tests/bench/bench-steps"
 }
 
-# What a start takes as variables become many, and as they become large.
+# The cost of a start as variables become many, and as they become large.
 bench_start() {
   ninja -C "$build" --quiet tools/tfd-run
   python3 "$source/tests/bench/start.py" "$build/tools/tfd-run" "$work"

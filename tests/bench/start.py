@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a start takes: the time of one step with more and more variables, from one weights file and from zeros, and the
+"""Costs of a start: the time of one step with more and more variables, from one weights file and from zeros, and the
 memory of one step with large variables, from a weights file and from a checkpoint.
 
 usage: start.py TFD_RUN DIRECTORY

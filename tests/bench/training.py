@@ -30,7 +30,7 @@ os.environ["PYTHONPATH"] = str(HERE)
 
 
 def processor_seconds(pids):
-    """Of all threads of these processes."""
+    """CPU time of all threads of these processes."""
     return sum(int(pathlib.Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0])
                for pid in pids for task in os.listdir(f"/proc/{pid}/task")) / 1e9
 

@@ -36,7 +36,7 @@ double print_median(const char* what, std::vector<double> us) {
   return median;
 }
 
-// A child that runs `serve(write end)` for ever; what it writes first is its address.
+// A child that runs `serve(write end)` forever; its first output is its address.
 template <class Serve>
 std::string start(std::vector<pid_t>& children, Serve serve) {
   int ends[2];
@@ -128,7 +128,7 @@ double call_round_trip(Endpoint& client, PeerId peer, int count) {
   return print_median("call() from another thread", us);
 }
 
-// Returns when no callback runs any more that began before.
+// Returns when all callbacks that began before have ended.
 void settle(Endpoint& endpoint) {
   const auto settled = std::make_shared<std::atomic<bool>>(false);
   endpoint.post([settled] {
@@ -197,7 +197,7 @@ void tensors(Endpoint& client, PeerId peer, int count) {
              2.0 * 4.194304e6 * count / us / 1e3, us / count);
 }
 
-/// What encryption costs.
+/// The cost of encryption.
 bool measure_with_key(const std::string& address) {
   EndpointOptions options;
   options.name = "bench";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of clipping share: a program that accumulates the gradients of three steps and clips, and what it comes to.
+# Code shared by the tests of clipping: a program that accumulates the gradients of three steps and clips, and its result.
 
 # shellcheck source=run.bash
 source "$(dirname "${BASH_SOURCE[0]}")/run.bash"

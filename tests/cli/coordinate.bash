@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of tfd-coordinate share: a program that counts its own steps on two parameter servers, and a coordinator in
+# Code shared by the tests of tfd-coordinate: a program that counts its own steps on two parameter servers, and a coordinator in
 # the background whose events are read one by one.
 
 # shellcheck source=serve.bash
@@ -143,7 +143,7 @@ kill_roles() {
   [ -z "${STARTED:-}" ] || kill -KILL $STARTED 2>/dev/null || true
 }
 
-# What the newest checkpoint of directory $1 says: "STEP N0 N1".
+# The content of the newest checkpoint of directory $1: "STEP N0 N1".
 counts_in() {
   tfd-resolve local --jobs worker=1,ps=2 | tfd-serve 2>/dev/null | timeout 60 tfd-coordinate -q program.json --ordered --closures <(
     echo "{\"op\": \"restore\", \"path\": \"$1\"}"

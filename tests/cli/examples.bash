@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The examples as they are shipped: files. What a training or a build has left beside them, in directories, is somebody
+# The examples as they are shipped: files. Directories that a training or a build has left beside them belong to somebody
 # else's.
 
 copy_examples() { # SOURCE, TO

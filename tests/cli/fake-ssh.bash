@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Stands for ssh in tests: runs the command here, in an environment of its own, as a login would. HOST unreachable.test can't
+# Replaces ssh in tests: runs the command here, in an environment of its own, as a login would. HOST unreachable.test can't
 # be reached. SSH_LOG has a line for each call; SSH_PIDS is a folder that has each one's process.
 shopt -s extglob
 [ "$1 $2" = "-o BatchMode=yes" ] || exit 64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of tfd-run --strategy multi-worker-mirrored share: groups of workers on loopback.
+# Code shared by the tests of tfd-run --strategy multi-worker-mirrored: groups of workers on loopback.
 
 # shellcheck source=run.bash
 source "$(dirname "${BASH_SOURCE[0]}")/run.bash"
@@ -23,7 +23,7 @@ group_ends() { # CODE
   local pid
   for pid in "${PIDS[@]}"; do run_ends "$pid" "$1" || return 1; done
 }
-# What a checkpoint's variables are, without what differs from run to run.
+# A checkpoint's variables, without values that differ from run to run.
 weights() { # FILE
   local size
   size=$(od -An -tu8 -N8 "$1" | tr -d ' ')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of --http share: a client, and where the page of a process is.
+# Code shared by the tests of --http: a client, and the address of a process's page.
 
 # shellcheck source=run.bash
 source "$(dirname "${BASH_SOURCE[0]}")/run.bash"
@@ -54,7 +54,7 @@ python_with() { # MODULE
   return 1
 }
 
-# What /metrics says, by Prometheus' own parser: "NAME LABELS VALUE" a line, and "TYPE NAME" before.
+# The content of /metrics, by Prometheus' own parser: "NAME LABELS VALUE" a line, and "TYPE NAME" before.
 parsed_metrics() {
   local python
   python=$(python_with prometheus_client) || skip "python has no prometheus_client"

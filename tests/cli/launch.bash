@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of tfd-launch share: a launcher in the background, whose processes are gone when a test ends.
+# Code shared by the tests of tfd-launch: a launcher in the background, whose processes are gone when a test ends.
 
 bats_require_minimum_version 1.5.0
 # shellcheck source=until.bash
@@ -44,7 +44,7 @@ launcher_ends() { # CODE
   LAUNCHER=
   [ "$code" = "$1" ] || { echo "exit code $code, not $1: $(cat "$T/err")"; return 1; }
 }
-# Until all these files are there: tasks say so that they are up.
+# Waits until all these files exist: tasks make them to say that they are up.
 are_up() { until_true exist "$@"; }
 exist() {
   local file

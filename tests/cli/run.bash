@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of tfd-run share: parameter servers, workers in the background, and their events.
+# Code shared by the tests of tfd-run: parameter servers, workers in the background, and their events.
 
 # shellcheck source=coordinate.bash
 source "$(dirname "${BASH_SOURCE[0]}")/coordinate.bash"
@@ -39,7 +39,7 @@ both_end() {
   run_ends "$CHIEF" 0 && run_ends "$OTHER" 0
 }
 
-# By SIGTERM, the one that isn't the chief first; each may be continued.
+# SIGTERM stops both, the one that isn't the chief first; each may be continued.
 both_are_stopped() {
   kill -TERM "$OTHER"
   run_ends "$OTHER" 75 || return 1
@@ -93,12 +93,12 @@ for name, form in zip(sys.argv[2::2], sys.argv[3::2]):
 PY
 }
 
-# What the newest checkpoint of directory $1 says: "STEP N0 N1".
+# The content of the newest checkpoint of directory $1: "STEP N0 N1".
 counted() { newest_numbers "$1" global_step q n0 i n1 i | paste -sd ' '; }
 
 last() { jq -c "select(.event == \"end\") | $2" "$1.events"; }
 
-# Every evaluation is worse than the one before it: it says how many steps there were.
+# Every evaluation is worse than the one before it: its value is the number of steps.
 falling_program() { # EVERY PATIENCE
   counting_program "{\"function\": \"count\", \"steps\": 100000000, \"log_every\": 100, \"checkpoint\": {\"dir\": \"ck\", \"keep_best\": {\"metric\": \"n\", \"mode\": \"min\"}},
     \"evaluate\": {\"function\": \"eval\", \"every\": $1}, \"stop\": {\"metric\": \"n\", \"mode\": \"min\", \"patience\": $2, \"restore_best\": true}}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of tfd-serve share: a server in the background whose stderr and readiness are read line by line, as events.
+# Code shared by the tests of tfd-serve: a server in the background whose stderr and readiness are read line by line, as events.
 
 bats_require_minimum_version 1.5.0
 # shellcheck source=until.bash

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What every tool does with its streams and signals, shown with tfd: closed descriptors, closed pipes, full disks, colour.
+# Every tool's treatment of its streams and signals, shown with tfd: closed descriptors, closed pipes, full disks, color.
 
 bats_require_minimum_version 1.5.0
 

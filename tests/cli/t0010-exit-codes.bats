@@ -16,7 +16,7 @@ teardown() {
   run_teardown
 }
 
-# CODE COMMAND…: ends with this code; what is wrong is said once, by the tool.
+# CODE COMMAND…: ends with this code; the tool states the error once.
 gives() {
   local code=$1
   shift
@@ -67,7 +67,7 @@ broken_program() { echo '{"v": 1, "variables": 3}' >broken.json; }
   PATH=$T:$PATH gives 126 tfd broken
   mkdir alone
   cp "$(command -v tfd)" alone/tfd
-  gives 78 alone/tfd schema  # without what was installed with it
+  gives 78 alone/tfd schema  # without its installed files
   all_of tfd
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-doctor: what is here, what is missing, what is broken.
+# tfd-doctor: parts that are present, missing, or broken.
 
 load run
 setup() {

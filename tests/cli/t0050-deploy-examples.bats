@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What examples/kubernetes, ci and systemd have in them runs, here by itself: pods are processes of this host. The real API server
+# The commands of examples/kubernetes, ci and systemd run, here by themselves: pods are processes of this host. The real API server
 # reads the manifests in cluster/kubernetes, and the real Slurm runs the scripts of examples/slurm in cluster/slurm-examples.
 
 load run
@@ -33,7 +33,7 @@ container() { # FILE KIND [NAME=VALUE…]
   sed -E "s|(train-0\.train):29400|127.0.0.1:$PORT|; s|ps-0\.ps:8470|127.0.0.1:$PORT|; s|0\.0\.0\.0:8080|127.0.0.1:$HTTP|; s|/key/key|$T/key|; s|/train/|$T/|g" <<<"$text"
 }
 
-# What it runs becomes the shell's words, WORDS; what it has in its environment is exported.
+# Turns its command into the shell's words, WORDS; exports its environment.
 become() { # CONTAINER
   mapfile -t WORDS < <(jq -r '.command[], .args[]?' <<<"$1")
   while IFS= read -r pair; do export "${pair?}"; done < <(jq -r '.env[] | select(.value) | "\(.name)=\(.value)"' <<<"$1")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-resolve --watch of what has to be asked again and again: a TPU, named or found by auto.
+# tfd-resolve --watch for clusters that have to be asked again and again: a TPU, named or found by auto.
 
 bats_require_minimum_version 1.5.0
 load google.bash

@@ -45,7 +45,7 @@ api() {  # ROUTE…: the API, its URL in $url, its requests in requests.jsonl; K
   write_config "$url"
 }
 
-watches() { [ "$(grep -c watch=true requests.jsonl)" -ge "$1" ]; }  # COUNT: so many were asked for
+watches() { [ "$(grep -c watch=true requests.jsonl)" -ge "$1" ]; }  # COUNT: this many were asked for
 
 write_config() {  # URL [USER-MEMBERS]
   export KUBECONFIG=$BATS_TEST_TMPDIR/config

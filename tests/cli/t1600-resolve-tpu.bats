@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # tfd-resolve tpu against an HTTP server that stands in for the metadata server, OAuth and the Cloud TPU API.
-# What the documentation of TPUClusterResolver promises is in tests/unit/resolve/test_tpu_documented.cpp, a test a promise.
+# The promises of TPUClusterResolver's documentation are in tests/unit/resolve/test_tpu_documented.cpp, a test a promise.
 
 bats_require_minimum_version 1.5.0
 load google.bash

@@ -92,7 +92,7 @@ teardown() { run_teardown; }
     run -0 --separate-stderr "${train[@]}" --step "$way" --explain --json
     jq -e --arg way "$way" --arg where "$([ $way = fused ] && echo devices || echo host)" \
       '.step.way == $way and .reduce.where == $where and .memory.fits' <<<"$output"
-    # 57 720 bytes of variables and slots on each device, and what is on its way there.
+    # 57 720 bytes of variables and slots on each device, and those on their way there.
     jq -e '.memory.host_at_start > 2 * 57720 and .memory.host_at_start <= 1.2 * 2 * 57720' <<<"$output"
   done
   [ -n "${losses[0]}" ]
@@ -284,7 +284,7 @@ to be one task of it: --cluster - --task JOB:INDEX"* ]]
   both_end
   [ "$(last worker:0 .reason)" = '"stopped"' ]
   [ "$(last worker:1 .reason)" = '"stopped"' ]
-  # The first evaluation is the best there is, as n only grows.
+  # The first evaluation is the best one, as n only grows.
   local first
   first=$(jq -s 'map(select(.event == "eval"))[0].step' worker:0.events)
   [ "$(last worker:0 .restored_step)" = "$first" ]
@@ -459,7 +459,7 @@ PY
   local seven='[{"range": 7}, {"batch": {"size": 3}}]'
   run -0 --separate-stderr "${predict[@]}" --dataset "$seven" </dev/null # a module that takes one row
   [ "$output" = $'0\n2\n4\n6\n8\n10\n12' ]
-  sed -i 's/tensor<1xi64>/tensor<4xi64>/g' double.mlir # a batch, and what is left of it, is padded
+  sed -i 's/tensor<1xi64>/tensor<4xi64>/g' double.mlir # a batch, and the rest of it, is padded
   local replicas
   for replicas in 1 2 3; do
     run -0 --separate-stderr "${predict[@]}" --dataset "$seven" --replicas "$replicas" </dev/null

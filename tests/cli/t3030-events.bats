@@ -16,7 +16,7 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/digits/program.json" --cluster spec.json "${digits[@]}" --set train.checkpoint.dir=ck2
   jq -es '.[-1] | .event == "end" and (.metrics | keys) == ["loss"] and (.eval | keys) == ["accuracy", "loss"]' <<<"$output"
-  # What evaluates nothing has none.
+  # A program without an evaluation has none.
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/linear/program.json" --set train.steps=10 </dev/null
   jq -es '.[-1] | .event == "end" and has("metrics") and (has("eval") | not)' <<<"$output"
 }
@@ -56,7 +56,7 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}"
   grep -qx 'worker:0: tfd-run: --set train.steps=N, or train.epochs, trains further; --start-over begins anew' <<<"$output"
   [ "$(grep -c 'next: ' <<<"$output")" = 1 ]
-  # Where there is no evaluation, it is a look at what was trained.
+  # Without an evaluation, it is a look at the trained weights.
   run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd-run "$EXAMPLES/linear/program.json" --set train.steps=5 --set 'train.checkpoint.dir=a line'
   grep -x "tfd-run: next: tfd-checkpoint show 'a line/step-00000005.safetensors'" <<<"$output"
   tfd-checkpoint show 'a line/step-00000005.safetensors'
@@ -65,7 +65,7 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   [[ $stderr != *'next: '* && $stderr != *'--start-over'* ]] # nobody is at a terminal
   run -0 --separate-stderr timeout 60 ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck3
   grep -q '^worker:0: {"event":"end"' <<<"$output"
-  # What a task's own shell sends elsewhere is JSON there, too.
+  # Output that a task's own shell redirects is JSON there, too.
   printf '%s\n' '#!/bin/sh' 'exec tfd-launch -n 1 -- sh -c "tfd-run \"\$@\" >seen; tfd-run \"\$@\" | jq -c .event" - "$@" --strategy one-device' >launch.sh
   run -0 timeout 60 python3 "$BATS_TEST_DIRNAME/terminal.py" xterm ./launch.sh "$EXAMPLES/digits/program.json" "${digits[@]}" --set train.checkpoint.dir=ck4
   jq -es '.[-1].event == "end"' seen

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What was trained isn't lost: SIGHUP, terminals that are closed, the default of train.checkpoint.every, two trainings in one
+# Trained weights aren't lost: SIGHUP, terminals that are closed, the default of train.checkpoint.every, two trainings in one
 # directory, and checkpoints that somebody has removed.
 
 load run
@@ -204,7 +204,7 @@ TABLE
   until_event second '.event == "checkpoint"'
   kill -KILL "$RUN"
   ends "$RUN"
-  # Nobody holds it any more, so nobody waits.
+  # Nobody holds it now, so nobody waits.
   run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --set train.steps=1
   [[ $stderr != *watching* ]]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What tf.compat.v1's ParameterServerStrategy documents, in the shell: clusters from TF_CONFIG, its examples. Sentence by
+# The documentation of tf.compat.v1's ParameterServerStrategy, in the shell: clusters from TF_CONFIG, its examples. Sentence by
 # sentence it is in tests/unit/strategy/test_documented_v1.cpp.
 
 load run
@@ -51,7 +51,7 @@ configured() { # TASK PROGRAM ARGS…
   run_ends "$RUN" 0
   run_ends "$other" 0
   run_ends "$evaluator" 0
-  # The chief initialises, trains too and saves; the worker only trains; the evaluator only evaluates.
+  # The chief initializes, trains too and saves; the worker only trains; the evaluator only evaluates.
   jq -es 'any(.[]; .event == "checkpoint") and (last | .reason == "done" and .step >= 300)' chief:0.events
   jq -es 'all(.[]; .event != "checkpoint" and .event != "eval")' worker:0.events
   jq -es 'any(.[]; .event == "eval") and all(.[]; .event != "step" and .event != "checkpoint")' evaluator:0.events

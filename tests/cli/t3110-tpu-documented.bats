@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What the page of tf.distribute.TPUStrategy promises, one test each, on CPU devices that stand for the cores of a TPU.
+# Promises of the page of tf.distribute.TPUStrategy, one test each, on CPU devices in place of the cores of a TPU.
 
 load run
 setup() { coordinate_setup; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a plug-in doesn't survive, or gets wrong without a word, can't be reached from a program or the command line: it is
+# Programs and options that a plug-in doesn't survive, or gets wrong without a word, can't reach it: each is
 # refused, in one line, before anything runs. Each is tried on one device, on two, and partitioned over two cores.
 
 load run

@@ -292,11 +292,11 @@ teardown() { run_teardown; }
   grep -q '^tfd-run: continuing at step 10: another worker has the newest checkpoint$' a/worker:0.talk
   jq -es 'any(.[]; .event == "start" and .step == 10)' a/worker:0.events
   [ "$(weights a/ck/step-00000020.safetensors)" = "$(weights whole/step-00000020.safetensors)" ]
-  # What is older than the chief's doesn't count.
+  # Older checkpoints than the chief's don't count.
   start_apart --set train.steps=25
   group_ends 0
   jq -es 'any(.[]; .event == "start" and .step == 20)' a/worker:0.events
-  # Who starts over looks at none.
+  # A training that starts over looks at none.
   rm -r a/ck
   start_apart --set train.steps=5 --start-over
   group_ends 0

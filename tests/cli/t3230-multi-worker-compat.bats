@@ -45,12 +45,12 @@ compat() { # N ARGS…
 
 @test "multi-worker: --compat tensorflow deals a batch's parts out to the workers in turns, until all have ended" {
   looking_program
-  # Of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
+  # Batches of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
   compat 2 program.json --replicas 4
   group_ends 0
   [ "$(last worker:0 .step)" = 4 ]
   [ "$(newest_numbers ck where 13q | xargs)" = "100 102 101 103 200 202 201 203 300 302 301 303 400" ]
-  # What nothing aggregates is each replica's own, or that of its worker's first one: the file has the first replica's.
+  # Values without aggregation are each replica's own, or those of its worker's first one: the file has the first replica's.
   [ "$(newest_numbers ck own q first q | xargs)" = "1000 1000" ]
 }
 
@@ -132,17 +132,17 @@ JSON
     [ ! -s worker:1.events ]
     cat worker:0.events
   }
-  # Of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
+  # Batches of range(13).batch(4) on 2 x 2 replicas: step 0 worker 0 [0][2], worker 1 [1][3]; the last one [12][] and [][].
   local thirteen='[{"range": 13}, {"batch": {"size": 4}}]'
   [ "$(printed --dataset "$thirteen" | sed -n '1p;$p')" = '{"0":[0],"1":[4],"2":[2],"3":[6]}
 {"0":[24]}' ]
-  # Of 3 rows, and of 2, too, the first replica of each worker gets one first.
+  # With 3 rows, and with 2, too, the first replica of each worker gets one first.
   [ "$(printed --dataset '[{"range": 5}, {"batch": {"size": 3}}]')" = '{"0":[0],"1":[4],"2":[2]}
 {"0":[6],"2":[8]}' ]
   [ "$(printed --dataset "$thirteen" --gather 0 | sed -n '1p;$p')" = '[0,4,2,6]
 [24]' ]
   [ "$(printed --dataset "$thirteen" --reduce sum | xargs)" = '[12] [44] [76] [24]' ]
-  # A mean of integers is one of floating-point numbers, of all replicas; over the rows, of those that there are.
+  # A mean of integers is one of floating-point numbers, of all replicas; over the rows, of the existing ones.
   [ "$(printed --dataset "$thirteen" --reduce mean | xargs)" = '[3.0] [11.0] [19.0] [6.0]' ]
   [ "$(printed --dataset "$thirteen" --reduce mean --axis 0 | xargs)" = '3.0 11.0 19.0 24.0' ]
   compat 2 program.json --replicas 4 --function count --dataset "$thirteen"

@@ -119,7 +119,7 @@ are_launches() { # TRACE STEPS
   digits ck
   group_of 2
   local args=("${ARGS[@]}" --strategy multi-worker-mirrored --devices "gpu:0,gpu:1" --set train.checkpoint.every=5)
-  # The plug-in waits for who is gone, as NCCL does, or says that the program has failed.
+  # The plug-in waits for a lost worker, as NCCL does, or says that the program has failed.
   local how
   HOSTS+=(TFD_TEST_DIES_AT=7)
   for how in waits fails; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-run --strategy multi-worker-mirrored --bucket-bytes: what is summed is cut, and begun while the rest is computed.
+# tfd-run --strategy multi-worker-mirrored --bucket-bytes: sums are cut, and begun while the rest is computed.
 
 load group
 setup() { coordinate_setup; }
@@ -14,7 +14,7 @@ example() { # NAME JQ
   ARGS=(example/program.json "${SEEDED[@]}" --replicas 8 --set train.steps=10)
   run -0 --separate-stderr timeout 60 tfd-run "${ARGS[@]}" --strategy mirrored --set train.checkpoint.dir="$PWD/ck0" </dev/null
 }
-# So many workers have the weights of one process.
+# N workers have the weights of one process.
 has_bits() { # N ARGS…
   local n=$1
   shift
@@ -77,7 +77,7 @@ MLIR
                         "outputs": [{"metric": "x"}, {"gradient": "a", "reduce": "sum"}, {"gradient": "b", "reduce": "sum"}]}},
  "train": {"function": "step", "steps": 1, "replicas": "split", "checkpoint": {"dir": "ck"}}}
 JSON
-  # Of three replicas with 1, 1e8 and -1e8: a chunk that begins with replica 0 or 2 loses the 1, that of replica 1 doesn't. Of 80
+  # Three replicas have 1, 1e8 and -1e8: a chunk that begins with replica 0 or 2 loses the 1, that of replica 1 doesn't. With 80
   # elements in one pack, b's and then a's, the chunks are of 32; alone, 40 elements are chunks of 16.
   sums_with() { # ARGS…
     rm -rf ck

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-run --strategy multi-worker-mirrored before its first step: who waits for whom, and what ends a wait.
+# tfd-run --strategy multi-worker-mirrored before its first step: which workers wait for which, and the ends of a wait.
 
 load group
 setup() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Batches of any size: one module for all of them (a template), masks that let a batch be filled up, and programs that state
-# shardings on devices that have none. What is compared with are the same rows in a module of exactly their size.
+# shardings on devices that have none. The same rows in a module of exactly their size are the reference.
 
 load coordinate
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-# The line's step for so many rows, or for any: numbers of its text that are the batch.
+# The line's step for SIZE rows, or for any: numbers of its text that are the batch.
 line_module() { # SIZE
   sed "s/tensor<4xf32>/tensor<$1xf32>/g; s/%count = stablehlo.constant dense<4.0>/%count = stablehlo.constant dense<${2:-$1.0}>/" "$EXAMPLES/linear/step.mlir"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Linear algebra on CPUs: custom calls that JAX makes, computed by the LAPACK of this host. What each of them computes is
-# tests/unit/function/test_linear_algebra.cpp's.
+# Linear algebra on CPUs: custom calls that JAX makes, computed by the LAPACK of this host. Their results are
+# checked by tests/unit/function/test_linear_algebra.cpp.
 
 load coordinate
 setup() {
@@ -35,7 +35,7 @@ losses_follow_jax() {
 @test "linear algebra: without LAPACK the error says what to install, also where the module was compiled before" {
   export TFD_CACHE_DIR=$T/cache
   run -0 timeout 120 tfd-run -q program.json --set train.steps=1 </dev/null
-  # What the loader finds under these names is no library.
+  # The files that the loader finds under these names are no libraries.
   mkdir none
   for name in libopenblas.so.0 libopenblasp.so.0 liblapack.so.3 libflexiblas.so.3; do echo none >"none/$name"; done
   LD_LIBRARY_PATH=$PWD/none run -78 --separate-stderr timeout 120 tfd-run -q program.json --set train.steps=1 </dev/null

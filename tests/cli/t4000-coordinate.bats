@@ -20,11 +20,11 @@ teardown() { coordinate_teardown; }
 }
 
 @test "coordinate: --trace is a timeline of what each worker did" {
-  run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate -q '$EXAMPLES/linear/program.json' --trace trace.json --set train.steps=4000 --set train.checkpoint.dir='\"$PWD/ck\"' --set train.checkpoint.every=2000"  # until both are there
+  run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate -q '$EXAMPLES/linear/program.json' --trace trace.json --set train.steps=4000 --set train.checkpoint.dir='\"$PWD/ck\"' --set train.checkpoint.every=2000"  # until both are up
   [ "$(jq -r '.[] | select(.ph == "M") | .args.name' trace.json | sort | paste -sd' ')" = 'training worker:0 worker:1' ]
   jq -e '[.[] | select(.ph == "X")] | (map(select(.name == "step")) | length) == 4000 and (map(select(.name == "save")) | length) == 2
     and all(.dur >= 0 and .ts >= 0)' trace.json
-  # What one does at a time doesn't overlap.
+  # Entries of one task don't overlap.
   jq -e '[.[] | select(.name == "step")] | group_by(.tid) | all(. as $all | [range(1; length)] | all($all[.].ts >= $all[. - 1].ts + $all[. - 1].dur - 0.002))' trace.json
   run -0 --separate-stderr timeout 60 bash -c "tfd-serve --jobs worker=2,ps=1 -- tfd-coordinate '$EXAMPLES/counter/program.json' --closures '$EXAMPLES/counter/closures.jsonl' --trace closures.json"
   jq -e '[.[] | select(.ph == "X")] | length >= 1 and all(.name | length > 0)' closures.json
@@ -200,7 +200,7 @@ tfd-coordinate: program.json: train.function: function 'cuont' is unknown, did y
   huge=(--set 'variables.v={"shape": [20000000000000], "init": {"zeros": {}}, "per_worker": true}')
   run -71 --separate-stderr timeout 60 tfd-coordinate program.json "${huge[@]}" --cluster spec.json
   [[ $stderr == *"variable 'v' needs 80 TB on every worker, where "* ]]
-  # What `ulimit -v` leaves counts too.
+  # A limit by `ulimit -v` counts too.
   if [ -z "${TFD_SANITIZED:-}" ]; then
     run -71 --separate-stderr sh -c "ulimit -v 500000; exec timeout 60 tfd-run program.json \
       --set 'variables.v={\"shape\": [100000000], \"init\": {\"zeros\": {}}}'" </dev/null

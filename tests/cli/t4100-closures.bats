@@ -90,7 +90,7 @@ JSON
   [ "$(jq -r 'select(.id == "a").value' <<<"$output")" = 3 ]
   run -0 --separate-stderr bash -c 'tfd-resolve local --jobs worker=1 | tfd-serve --data-root data | tfd-coordinate program/program.json --closures lines'
   [ "$(jq -r 'select(.id == "a").value' <<<"$output")" = 3 ]
-  # Nothing runs where it isn't there.
+  # Nothing runs without the file.
   run -65 --separate-stderr tfd-serve --jobs worker=1 -- tfd-coordinate program/program.json --closures lines
   [ -z "$output" ]
   [ "$stderr" = "$missing" ]

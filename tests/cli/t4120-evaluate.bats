@@ -125,7 +125,7 @@ schedule: 'step' must be a whole number >= 0" ]
     echo '{"op": "read", "variable": "w", "id": "w"}'
   } >lines.jsonl
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --ordered --closures lines.jsonl
-  # Of two gradients the schedule counts the second.
+  # The schedule counts the second of two gradients.
   [ "${lines[0]}" = '{"line":1,"status":"ready","value":[0.5,0]}' ]
   [ "${lines[1]}" = '{"line":2,"status":"ready","value":[0.5,0]}' ]
   [ "${lines[2]}" = '{"line":3,"status":"ready","value":[0.5,1]}' ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What has not begun when a closure fails is never run, wherever it waits: functions are commands that leave marks.
+# Closures that have not begun when one fails are never run, wherever they wait: functions are commands that leave marks.
 
 load coordinate
 setup() {
@@ -59,7 +59,7 @@ arrives() {
     ready=$((ready + 1))
   done
   [ "$ready" -gt 1 ]
-  # Nobody has opened the gate: what is behind it has its answers nevertheless. (The last one before the bad one may still
+  # Nobody has opened the gate: closures behind it have their answers nevertheless. (The last one before the bad one may still
   # have waited for its parameter server.)
   while [ $((ready + cancelled)) -lt 31 ]; do
     IFS= read -r -t 30 -u 6 line
@@ -75,7 +75,7 @@ arrives() {
   echo >&9
   event '.id == "joined" and .status == "raised" and .error.message[-17:] == "; stderr: no luck"'
   [ "$(wc -l <marks)" = $((ready - 1)) ]
-  # Clean again; the numbers of what was dropped hold nothing up.
+  # Clean again; the numbers of dropped closures hold nothing up.
   for i in $(seq 20); do say "$(call mark 1 "n$i")"; done
   say '{"op": "join", "id": "again"}'
   event '.id == "again" and .status == "ready"'

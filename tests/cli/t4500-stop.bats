@@ -14,7 +14,7 @@ teardown() { coordinate_teardown; }
     --set 'train.stop={"metric": "accuracy", "patience": 2, "min_delta": 0.01, "restore_best": true}'
   jq -es 'last | .event == "end" and .reason == "stopped" and .step < 4000 and .restored_step <= .step - 40 and .eval.accuracy > 0.5' <<<"$output"
   [ "$(ls ck/best)" = "$(jq -rs '[.[] | select(.event == "checkpoint" and .best)] | last.path' <<<"$output" | sed 's|.*/||')" ]
-  # What was restored is what was evaluated: the run that continues from it begins as good.
+  # The restored state is the evaluated one: the run that continues from it begins as good.
   best=$(jq -s 'last.eval.accuracy' <<<"$output")
   steps=$(jq -s 'last.step' <<<"$output")
   run -0 --separate-stderr timeout 120 tfd-coordinate "$EXAMPLES/digits/program.json" --cluster spec.json \

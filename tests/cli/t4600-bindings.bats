@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# What a program binds: groups, names, weights from one file, random inputs, the loss scale.
+# Bindings of a program: groups, names, weights from one file, random inputs, the loss scale.
 
 load coordinate
 setup() { coordinate_setup; }

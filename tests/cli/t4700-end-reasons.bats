@@ -7,7 +7,7 @@ setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
 # Ten numbers in batches of four, the last one of two. Each step's loss is the batch's mean; "state" takes the mean of
-# every batch, "seen" counts examples; "share" is the ratio of what is above 4 to all.
+# every batch, "seen" counts examples; "share" is the ratio of values above 4 to all.
 counting_batches() { # TRAIN, JSON
   local size
   for size in 4 2; do

@@ -86,9 +86,9 @@ LINES
     [ "$(value_of all)" = "$(jq -nc '[range(12) | [., . + 0.5]]')" ]
     [ "$(value_of look)" = '[[11,11.5],[0,0.5],[5,5.5],[0,0.5]]' ]
     [ "$(value_of look2)" = '[[[1,1.5],[8,8.5]],[[8,8.5],[3,3.5]]]' ]
-    # What it was, and what it is afterwards.
+    # Its value before and after.
     [ "$(value_of double)" = "$(jq -nc '[range(12) | [., . + 0.5]] | [., map(map(. * 2))]')" ]
-    # The gradient of a row is the row: half of it is taken away for each time it is there, so nothing is left of row 11.
+    # The gradient of a row is the row: half of it is taken away for each occurrence, so nothing is left of row 11.
     [ "$(value_of learned)" = "$(jq -nc '[range(12) | [2 * ., 2 * . + 1]] | .[0] = [0, 0.5] | .[6] = [6, 6.5] | .[11] = [0, 0]')" ]
     [ "$(value_of assigned)" = '[[1,1],[2,2],[1,1],[1,1]]' ]
     run -0 --separate-stderr timeout 30 tfd-status --cluster spec.json --json
@@ -394,7 +394,7 @@ MLIR
                         "outputs": [{"metric": "sum"}, {"gradient": "table", "ids": {"dataset": "ids"}}]}},
  "train": {"function": "step", "steps": 1, "log_every": 100}}
 JSON
-  export TFD_TRANSPORT=tcp # what goes through memory isn't counted
+  export TFD_TRANSPORT=tcp # bytes through memory aren't counted
   serve --jobs worker=1,ps=3
   counting_proxy
   train() { # STEPS

@@ -6,7 +6,7 @@ load coordinate
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-# w moves by the mean of a batch's x; who says which replica of how many it is. Batches of one and of two.
+# w moves by the mean of a batch's x; `who` is the replica's number and their count. Batches of one and of two.
 replicas_program() { # TRAIN, BATCH
   local size
   for size in 1 2; do

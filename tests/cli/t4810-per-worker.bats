@@ -63,7 +63,7 @@ LINES
   exec 5<>lines
   coordinate program.json --cluster spec.json --closures - <lines
   local number=1
-  until  # both are there
+  until  # both are up
     echo "{\"op\": \"read\", \"variable\": \"seen\", \"id\": $number}" >&5
     answer "$number"
     [ "$(jq -c .value <<<"$EVENT")" = "[10,10]" ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-coordinate: a training that was over is over for who starts it again, and for its evaluator. And whose failure it is.
+# tfd-coordinate: a training that was over is over for a second start, and for its evaluator. And the cause of an error.
 
 load coordinate
 setup() { coordinate_setup; }
@@ -33,7 +33,7 @@ MLIR
   [[ $stderr == *"already stopped at step 30, after 2 evaluations without a better loss"* ]]
   jq -es 'last | .event == "end" and .reason == "nothing_left" and .step == 30 and .eval.loss == 1' <<<"$output"
   jq -es 'all(.[]; .event != "step")' <<<"$output"
-  # More patience is another rule, by what was seen so far: one more evaluation.
+  # More patience is another rule, by the evaluations seen so far: one more evaluation.
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.stop.patience=3
   jq -es '.[0].step == 30 and (last | .reason == "stopped" and .step == 40)' <<<"$output"
   run -0 --separate-stderr timeout 60 tfd-coordinate program.json --cluster spec.json --keep-servers --set train.stop=null --set train.steps=80

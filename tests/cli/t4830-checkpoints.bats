@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Checkpoints that can't be written, from the beginning or later; what is trained isn't lost where the data end too early;
+# Checkpoints that can't be written, from the beginning or later; trained weights aren't lost where the data end too early;
 # evaluators evaluate every checkpoint.
 
 load run

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Whose checkpoints they are: a directory knows its run, whatever uses a checkpoint says which, and none that isn't named is
+# Runs of checkpoints: a directory knows its run, every user of a checkpoint says which, and none that isn't named is
 # taken for the model.
 
 load run
@@ -21,7 +21,7 @@ MLIR
   mv with.json program.json
 }
 
-# What n0 is by tfd-run ARGS….
+# The value of n0 by tfd-run ARGS….
 look() { timeout 60 tfd-run program.json --cluster none --function look "$@" </dev/null; }
 
 # Either tool trains the program; its events are the output.
@@ -55,7 +55,7 @@ by() { # TOOL ARGS…
     jq -es '.[0].step == 25 and (.[0].resumed_from | endswith("ck/step-00000025.safetensors")) and last.step == 30' <<<"$output"
     [ "$(look)" = '{"0":30}' ]
     rm -r ck
-    run -0 --separate-stderr by "$tool" --set train.steps=5 --start-over # nothing is there
+    run -0 --separate-stderr by "$tool" --set train.steps=5 --start-over # nothing exists yet
     [[ $stderr != *"starting over"* ]]
     rm -r ck
   done
@@ -163,7 +163,7 @@ MLIR
     run -0 --separate-stderr by "$tool" --checkpoint first --set train.steps=9
     [[ $stderr == *"--checkpoint first is ignored: the training continues"*"resuming from ck/step-00000007.safetensors"* ]]
     [ "$(look)" = '{"0":19}' ]
-    # What is named may be what is moved aside.
+    # A named checkpoint may be the one that is moved aside.
     run -0 --separate-stderr by "$tool" --checkpoint ck --set train.steps=1 --start-over
     [ "$(look)" = '{"0":20}' ]
     rm -r ck

@@ -140,7 +140,7 @@ of() { jq -c ".tasks[] | select(.task == \"$1\") | $2" <<<"$output"; }
   [ "$stderr" = "tfd-status: no use waiting for worker:0 (requires the cluster's key, and none was found here; pass it with --key-file) and worker:1 (requires the cluster's key, and none was found here; pass it with --key-file)" ]
   jq -e '.ready == false' <<<"$output"
   [ $((SECONDS - begun)) -lt 50 ]
-  # Who isn't there yet may still come, but the other won't change its mind.
+  # A missing task may still come, but the other won't change its mind.
   jq '.cluster.worker[1] = "127.0.0.1:1"' spec.json >some.json
   run -77 --separate-stderr timeout 60 tfd-status --cluster some.json --key-file other --wait --timeout 55s
   [[ $stderr == "tfd-status: no use waiting for worker:0 (uses a different key"* ]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-data: what is in a dataset, how many elements, how fast; files it writes; what it says of bad data.
+# tfd-data: a dataset's elements, their number, their rate; files it writes; errors of bad data.
 
 load until
 
@@ -13,7 +13,7 @@ setup() {
 JSON
 }
 
-# What it says on stderr where it ends with this code.
+# Its stderr when it ends with this code.
 says() { # CODE COMMAND…
   local code=$1
   shift

@@ -19,7 +19,7 @@ setup() {
 }
 
 train() { run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none "$@" </dev/null; }
-# Of checkpoint $1: the bytes of all its tensors, behind their header.
+# The bytes of all tensors of checkpoint $1, behind their header.
 weights() { tail -c "+$((9 + $(od -An -tu8 -N8 "$1")))" "$1" | od -An -tx4; }
 
 @test "data: a training that is continued takes the elements that it would have taken" {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Who gets what of a dataset: replicas and workers, policies, TensorFlow's splits, a last batch that is filled up.
+# The split of a dataset: replicas and workers, policies, TensorFlow's splits, a last batch that is filled up.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || exit
   echo '[{"range": 10}, {"batch": 8}]' >ten.json
 }
 
-# Of each line: step, worker, replica and the field "value".
+# Each line's step, worker, replica and field "value".
 shares() { tfd-data "$@" | jq -c '[.step, .worker, .replica, .element.value]'; }
 # All that anybody gets, sorted.
 rows() { tfd-data "$@" --take 1000 | jq -c '.element.value[]' | sort -n | tr '\n' ' '; }
@@ -42,7 +42,7 @@ rows() { tfd-data "$@" --take 1000 | jq -c '.element.value[]' | sort -n | tr '\n
       [ "$(rows "$policy.json" --workers "$workers" --replicas 2)" = "$all" ] || { echo "$policy, $workers workers"; false; }
     done
   done
-  # Of its own files only.
+  # Only rows of its own files.
   [ "$(tfd-data file.json --workers 5 --worker 3 --take 100 | jq -c '.element.value[]' | tr '\n' ' ')" = "$(tr '\n' ' ' <3.csv)" ]
   # TensorFlow wants a file for each.
   run -65 --separate-stderr tfd-data file.json --workers 7 --compat tensorflow

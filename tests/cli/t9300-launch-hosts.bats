@@ -292,7 +292,7 @@ tfd-launch: 127.0.0.4 joins with worker:1" ]
   [ "$code" = 77 ]
   host 1 --nnodes 2 --key-file key -- true
   hosts_end 0 0
-  # Who waits says that somebody came who may not take part.
+  # A waiting launcher says that one came that may not take part.
   host 0 --nnodes 2 --key-file key --join 3s -- true
   host 1 --nnodes 2 --key-file other -- true
   hosts_end 75 77

@@ -17,7 +17,7 @@ import termios
 
 
 def screen(text):
-    """What carriage returns, erased lines and newlines leave; lines don't wrap here."""
+    """The text after carriage returns, erased lines and newlines; lines don't wrap here."""
     lines, column = [""], 0
     for piece in re.findall(r"\x1b\[K|\r|\n|[^\x1b\r\n]+|\x1b", text):
         if piece == "\r":

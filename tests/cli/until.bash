@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Waiting for what has no event to wait for: a file that appears, a line in it.
+# Waiting for conditions without an event: a file that appears, a line in it.
 
 # Until the command succeeds, for at most a minute: a busy machine takes its time.
 until_true() { # COMMAND…

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests of share/tfd_export.py share. They run with the frameworks: JAX (TFD_JAX_PYTHON), Keras 3 (TFD_KERAS_PYTHON),
+# Code shared by the tests of share/tfd_export.py. They run with the frameworks: JAX (TFD_JAX_PYTHON), Keras 3 (TFD_KERAS_PYTHON),
 # TensorFlow (TFD_TENSORFLOW_PYTHON), PyTorch with torchax (TFD_TORCH_PYTHON), each a Python that has it: those that
 # scripts/frameworks.sh makes for ./dev test, or your own. A test is skipped where its framework is missing.
 # The shipped examples are in tests/cli/t3500-exported.bats.

@@ -119,7 +119,7 @@ except ValueError as problem:
     assert str(problem).startswith("train_step: there is no module for any batch size: the modules for batches of 7, 17, 37 have different operations"), problem
 else:
     raise AssertionError
-# What constants depend on the batch by, at sizes that weren't compared.
+# How constants depend on the batch, at sizes that weren't compared.
 for form, value in (("b*28*28", lambda b: 784.0 * b), ("1/(b-1)", lambda b: 1 / (b - 1)), ("unbiased", lambda b: 0.1 * 48 * b / (48 * b - 1)),
                     ("0.3/b", lambda b: 0.3 / b), ("(b-1)/b", lambda b: (b - 1) / b), ("pairs", lambda b: float(b * b))):
     lines = {b: f"%c = stablehlo.constant dense<{np.float32(value(b)):.9g}> : tensor<f32>".replace("<784>", "<784.0>") for b in (7, 17, 37)}
@@ -176,7 +176,7 @@ if __name__ == "__main__":
     refused(ValueError, "train.stop: unknown key 'patient', did you mean 'patience'?", export, train={"stop": {"metric": "loss", "patient": 3}})
     refused(ValueError, "train.checkpoint: unknown key 'directory'", export, train={"checkpoint": {"directory": "ck"}})
     pipeline = [{"npy": {"fields": {name: {"path": f"train_{name}.npy"} for name in first}}}, {"batch": {"size": 16, "drop_remainder": True}}]
-    tfd_export.jax(loss, params, first, "piped", state=state, data=pipeline)  # whose files are brought later
+    tfd_export.jax(loss, params, first, "piped", state=state, data=pipeline)  # its files are brought later
     np.save("piped/train_x.npy", data["x"][:, :4]), np.save("piped/train_y.npy", data["y"].astype("int32"))
     refused(ValueError, "data: ", tfd_export.jax, loss, params, first, "piped", state=state, data=pipeline)
     refused(ValueError, "data: datasets.train", tfd_export.jax, loss, params, first, "piped", state=state, data=[*pipeline, {"bach": {"size": 3}}])
@@ -239,7 +239,7 @@ refused("jax: the gradient of 'hidden/bias' differs: [", "decayed",
 shapes = {n: jax.ShapeDtypeStruct(v.shape, v.dtype) for n, v in first.items()}
 tfd_export.jax(lambda p, b, rng: loss(p, state, b)[0] + jax.random.normal(rng, ()), params, shapes, "shapes")
 tfd_export.jax(lambda p, b: jnp.log(p["w"]) * b["x"].mean(), {"w": np.float32(-1)}, {"x": np.ones(4, "float32")}, "nan")
-# What differs by rounding alone is the same: a gradient that is zero but for that, and a step that amplifies it.
+# Functions that differ only by rounding are the same: a gradient that is zero but for that, and a step that amplifies it.
 def noisy(params, batch):
     x = batch["x"] @ params["w"] + params["b"]
     x = (x - x.mean(0)) / x.std(0)
@@ -481,7 +481,7 @@ else: raise AssertionError
 PY
   "$PYTHON" export.py
   [ "$(losses --set train.log_every=1 | wc -l)" = 3 ]
-  # Data of one's own: the program names the files.
+  # Other data: the program names the files.
   "$PYTHON" -c 'from export import *; tfd_export.jax(loss, params, batch, "placeholder")'
   run -65 --separate-stderr tfd-run --check placeholder/program.json
   [[ $stderr == *"datasets.train[0].npy.fields.x.path: cannot open "*train_x.npy* ]]

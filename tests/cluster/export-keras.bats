@@ -46,7 +46,7 @@ PY
   mkdir -p without/tensorflow && echo 'raise ModuleNotFoundError("No module named '\''tensorflow'\''")' >without/tensorflow/__init__.py
   KERAS_BACKEND=tensorflow PYTHONPATH=without:$PYTHONPATH run -1 --separate-stderr "$PYTHON" refused.py
   [[ ${stderr##*$'\n'} == "ImportError: keras: Keras can't be imported (No module named 'tensorflow'): pip install keras jax, and import tfd_export before keras, or set KERAS_BACKEND=jax" ]]
-  # Options come first: no framework is loaded for what is wrong with them.
+  # Options come first: no framework is loaded for an error in them.
   mkdir -p broken/keras && echo 'raise SystemExit("Keras was loaded")' >broken/keras/__init__.py
   PYTHONPATH=broken:$PYTHONPATH run -64 --separate-stderr "$PYTHON" -m tfd_export model.keras
   [ "$stderr" = "tfd_export: --data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy" ]

@@ -310,7 +310,7 @@ import numpy as np, torch, tfd_export
 import torch.nn as nn, torch.nn.functional as F
 random = np.random.default_rng(4)
 data = {"t": random.integers(0, 9, (96, 7)).astype("int32"), "y": random.integers(0, 3, 96)}
-class Round(torch.autograd.Function):  # the gradient goes straight through, but for what is far from zero
+class Round(torch.autograd.Function):  # the gradient goes straight through, except far from zero
     @staticmethod
     def forward(ctx, x, scale):
         ctx.save_for_backward(x)
@@ -450,7 +450,7 @@ def buffers(model, batch):
     return F.mse_loss(model(batch["x"]), batch["y"])
 def recomputed(model, batch):
     return F.mse_loss(model.b(checkpoint(lambda x: torch.relu(model.a(x)), batch["x"], use_reentrant=False))[:, 0], batch["y"])
-def reentrant(model, batch):  # of whose layers torch trains those that come after a trained one
+def reentrant(model, batch):  # torch trains those of its layers that come after a trained one
     x = checkpoint(lambda x: torch.tanh(x * (1 + model.a.weight.sum())), batch["x"], use_reentrant=True)
     return F.mse_loss(model.b(checkpoint(torch.relu, x @ model.a.weight.detach().t() + model.a.bias, use_reentrant=True))[:, 0], batch["y"])
 LOSSES = {one.__name__: one for one in (frozen, bootstrap, switched, buffers, recomputed, reentrant)}
@@ -501,7 +501,7 @@ def refused(text, loss=loss, **more):
     try: tfd_export.torch(model, loss, data, "refused", **more)
     except ValueError as problem: assert text in str(problem) and "\n" not in str(problem), problem
     else: raise AssertionError(text)
-parallel = nn.DataParallel(model)  # which can't be made any more once torchax is there
+parallel = nn.DataParallel(model)  # it can't be made once torchax is imported
 autocast = torch.amp.autocast_mode.autocast.__enter__
 refused("torch.autocast can't be exported", amp(True))
 with torch.autocast("cpu"):

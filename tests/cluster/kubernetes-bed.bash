@@ -9,7 +9,7 @@
 #   put_pod NAME LABELS [OWNER-KIND OWNER-NAME], run_pod NAME IP, end_pod NAME PHASE
 #   apiserver_stop DIR, apiserver_start DIR, kubernetes_down DIR
 
-kubernetes_missing() {  # prints what is missing, nothing where all is there
+kubernetes_missing() {  # prints missing parts, nothing if all are present
   local here=$1 program binary
   for program in etcd etcdctl openssl curl jq python3; do
     command -v "$program" >/dev/null || { echo "no $program (apt-get install etcd-server etcd-client openssl curl jq)"; return; }
@@ -104,7 +104,7 @@ users: [{name: u, user: {token: $2}}]
 YAML
 }
 
-client_certificate() {  # DIR NAME USER: NAME.key and NAME.crt in the current folder, signed by who the server trusts
+client_certificate() {  # DIR NAME USER: NAME.key and NAME.crt in the current folder, signed by the server's authority
   openssl req -newkey rsa:2048 -nodes -subj "/CN=$3" -keyout "$2.key" -out "$2.csr" 2>/dev/null
   openssl x509 -req -in "$2.csr" -CA "$1/clients.crt" -CAkey "$1/clients.key" -CAcreateserial -days 1 -out "$2.crt" 2>/dev/null
 }

@@ -133,7 +133,7 @@ check_ranks() {  # COUNT
 @test "the manual's example with mpirun runs" {
   need mpirun.openmpi openmpi-bin
   mkdir bin
-  # In Python's place: who it is, from TF_CONFIG.
+  # In Python's place: prints its task, from TF_CONFIG.
   printf '#!/bin/sh\n[ "$1" = train.py ] && printf "%%s\\n" "$TF_CONFIG" | jq -e ".cluster.worker | length == 3"\n' >bin/python
   chmod +x bin/python
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1

@@ -4,7 +4,7 @@
 #
 #   slurm_up DIR     starts it and sets SLURM_CONF;   slurm_down DIR     ends what slurm_up started
 
-slurm_missing() {  # prints what is missing, nothing where all is there
+slurm_missing() {  # prints missing parts, nothing if all are present
   [ "$(id -u)" = 0 ] || { echo "not root"; return; }
   local program
   for program in munged slurmctld slurmd srun salloc sbatch scontrol; do

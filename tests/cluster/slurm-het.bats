@@ -82,7 +82,7 @@ SCRIPT
 }
 
 @test "components that are distributed differently are noticed" {
-  # What a task says is kept in files: srun may go before it has passed on the last words of tasks that failed. It has the
+  # Output of tasks is kept in files: srun may go before it has passed on the last words of tasks that failed. It has the
   # distribution of its own component or of the other one, whichever srun came to last: then it notices.
   export SAY='tfd-resolve slurm &>"$OUT/$SLURM_PROCID.said"; echo "$SLURM_DISTRIBUTION" >"$OUT/$SLURM_PROCID.seen"'
   hetjob <<<'srun --het-group=0 -m cyclic bash -c "$SAY" : --het-group=1 -m block bash -c "$SAY"'

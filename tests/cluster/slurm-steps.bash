@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests inside a real Slurm share: one for a file, steps with a limit, what every rank resolved.
+# Code shared by the tests inside a real Slurm: one for a file, steps with a limit, each rank's result.
 # shellcheck source=/dev/null
 source "$BATS_TEST_DIRNAME/slurm-bed.bash"
 
@@ -58,7 +58,7 @@ check_all() {  # TASKS
   [ "$(jq -r '.cluster[][]' "$OUT/0.json" | sort | uniq -d | wc -l)" = 0 ]  # no address twice
 }
 
-# The same where the jobs are components: who is at its own place, all in one cluster.
+# The same where the jobs are components: each task is at its own place, all in one cluster.
 check_places() {  # TASKS
   local rank
   for ((rank = 0; rank < $1; rank++)); do

@@ -17,7 +17,7 @@ check_updates() { # STEPS
   clipping_program '"global_clipnorm": 6.5' 6000 '[1.0]'
   serve --jobs worker=2,ps=2
   coordinate program.json --cluster spec.json --set train.log_every=100
-  for at in 300 1201; do # the second one is there, whether the first one is back or not
+  for at in 300 1201; do # the second one is up, whether the first one is back or not
     event ".event == \"step\" and .step >= $at"
     kill -KILL "$(task_pid "worker:$((at % 2))")"
     event '.event == "worker" and .state == "lost"'

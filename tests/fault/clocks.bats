@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Clocks that are set while a training runs: an hour on, then a day back. Nothing is lost, no deadline passes, what is said of time is
-# true, and the newest checkpoint is the one of the highest step. By libfaketime; the monotonic clock goes on, as it does when a host's
+# Clocks that are set while a training runs: an hour on, then a day back. Nothing is lost, no deadline passes, times in messages are
+# true, and the newest checkpoint is the one of the highest step. Uses libfaketime; the monotonic clock goes on, as it does when a host's
 # time is set.
 # bats file_tags=long
 
@@ -60,7 +60,7 @@ nothing_has_happened() { # EVENTS TALK…
   coordinator_ends 75
   nothing_has_happened all talk
   [ "$(counts_in ck)" = "$step $step $step" ]
-  rm ck/index.json # what is there is all that tells
+  rm ck/index.json # only the checkpoints themselves tell
   coordinate program.json --cluster spec.json
   event '.event == "start"'
   [ "$(jq .step <<<"$EVENT")" = "$step" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Random faults in a cluster that trains: its coordinator, workers and parameter servers are killed, frozen and told to end, one by one
-# and several at once, at any moment of a training's life. What is counted in the end is exactly what was done.
+# and several at once, at any moment of a training's life. The final counts are exactly the steps made.
 # TFD_FAULT_SEEDS="1 2 3": orders of faults, one after the other; ./dev fault N runs many.
 # bats file_tags=long
 

@@ -61,7 +61,7 @@ teardown() { coordinate_teardown; }
   coordinator_ends 69
 }
 
-# gated: says its number, and that it was asked to end. mark: leaves a mark. spin: computes for ever, where nothing stops it.
+# gated: says its number, and that it was asked to end. mark: leaves a mark. spin: computes forever, where nothing stops it.
 lasting_program() {
   cat >spin.mlir <<'MLIR'
 module @spin {
@@ -160,7 +160,7 @@ lasting_closures() { printf '{"op": "schedule", "function": "%s", "args": [1]}\n
   jq -e '.tasks[] | select(.task == "worker:0") | .doing == "spin" and .abandoned' <<<"$output"
   run -0 timeout 10 tfd-status --cluster spec.json
   [[ $output == *"spin for "*", for a coordinator that is gone"* ]]
-  kill -KILL "$(task_pid worker:0)"  # whose successor loads the program
+  kill -KILL "$(task_pid worker:0)"  # its successor loads the program
   coordinator_ends 0
   exec 5>&-
 }

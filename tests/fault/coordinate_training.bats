@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Tasks and coordinators that die while a program trains: what is counted, what is said, what continues.
+# Tasks and coordinators that die while a program trains: counts, messages, continuations.
 # bats file_tags=long
 
 load ../cli/coordinate

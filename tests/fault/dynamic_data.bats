@@ -8,7 +8,7 @@ load seen
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-# A training of unseeded data for so many epochs, by two workers, whose coordinator gets that signal on the way; the next one goes
+# A training of unseeded data for EPOCHS epochs, by two workers, whose coordinator gets that signal on the way; the next one goes
 # on until the end, and each element was seen once in an epoch.
 goes_on_after() { # SIGNAL EPOCHS
   serve --jobs worker=2,ps=1

@@ -28,7 +28,7 @@ trains() { # I ARGS…
 }
 # The processes that host I has started for a task, in order.
 processes() { sed -n "s/.*$2: process \([0-9]*\)$/\1/p" "err.$1" | paste -sd ' '; } # I TASK
-# The training has begun with so many: a host that comes late, as on a busy machine, has all started again, or is taken in.
+# The training has begun with WORKERS: a host that comes late, as on a busy machine, has all started again, or is taken in.
 all_begin() { # WORKERS
   [[ $(grep -s '"event":"start"' out.0 | tail -n 1) != *'"workers":'"$1,"* ]] || return 0
   local members

@@ -23,7 +23,7 @@ hosts() { # COUNT
   tfd-serve -q --generate-key
 }
 wall() { ip netns exec "$NS-$1" iptables -w "${@:2}"; } # I RULE…
-# What host I gets from host J is rejected, as by a firewall that answers for it.
+# Packets to host I from host J are rejected, as by a firewall that answers for it.
 rejects() { wall "$1" -A INPUT -s "198.51.100.$(($2 + 1))" -p tcp -j REJECT --reject-with tcp-reset; } # I J
 drops() { wall "$1" -A INPUT -s "198.51.100.$(($2 + 1))" -j DROP; }                                    # I J
 member() { # I ARGS…

@@ -98,7 +98,7 @@ count_up() { # FROM TO
   echo '{"op": "assign", "variable": "n0", "value": 5, "id": "mine"}' >&7
   read -r -t 60 -u 8 line
   [ "$(jq -c '[.id, .status]' <<<"$line")" = '["mine","ready"]' ]
-  # What the first one writes now, a variable or a closure, is refused; it ends with 77.
+  # Later writes of the first one, a variable or a closure, are refused; it ends with 77.
   echo '{"op": "assign", "variable": "n0", "value": 777, "id": "late"}' >&5
   answer '"late"'
   [ "$(jq -r .error.code <<<"$EVENT")" = PERMISSION_DENIED ]

@@ -6,7 +6,7 @@ load ../cli/coordinate
 setup() { coordinate_setup; }
 teardown() { coordinate_teardown; }
 
-# grow: adds 1 to each of 100 000 floats, and far more to those that aren't as the first one: what is read is of one moment.
+# grow: adds 1 to each of 100 000 floats, and far more to those that aren't as the first one: a read value is of one moment.
 growing_program() {
   cat >grow.mlir <<'MLIR'
 module @grow {

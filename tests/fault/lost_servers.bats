@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd-coordinate --max-failures: parameter servers that die or freeze under a training, which goes on by itself. What is counted, and
-# which data are seen, is what a training has that nothing happened to.
+# tfd-coordinate --max-failures: parameter servers that die or freeze under a training, which goes on by itself. Its counts, and
+# the data seen, are those of a training that nothing happened to.
 # bats file_tags=long
 
 load ../cli/group

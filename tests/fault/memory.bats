@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Memory that isn't there: in processes whose address space is limited. A line says what didn't fit, and
+# Missing memory: in processes whose address space is limited. A line says what didn't fit, and
 # where; nobody is left waiting.
 
 load ../cli/coordinate
@@ -28,7 +28,7 @@ MLIR
   jq --argjson n "$n" '.variables.w = {shape: [$n], init: {zeros: {}}, trainable: false} | .functions.count.inputs += [{variable: "w"}]' program.json >with.json
   mv with.json program.json
 }
-# tfd-serve's tasks may have so many MB of addresses.
+# tfd-serve's tasks may have MB of addresses.
 with_limit() { # MB ARGS…
   local before
   before=$(ulimit -Sv)
@@ -66,7 +66,7 @@ with_limit() { # MB ARGS…
   counting_program '{"function": "count", "steps": 10}'
   run -71 --separate-stderr timeout 60 sh -c 'ulimit -s 2000000; ulimit -v 1500000; exec tfd-coordinate program.json --cluster spec.json'
   [[ $stderr =~ ^'tfd-coordinate: no thread could be started: '[^$'\n']*$ ]]
-  # Of a task: each line says whose it is.
+  # For a task: each line names it.
   run -71 --separate-stderr timeout 60 sh -c 'ulimit -s 2000000; ulimit -v 5000000; exec tfd-serve --jobs ps=1'
   echo "$stderr"
   [[ $stderr == *'no thread could be started'* ]]

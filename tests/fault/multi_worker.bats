@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # Groups of tfd-run --strategy multi-worker-mirrored whose members die or freeze: all end with one cause, and the same command
-# goes on with what was saved.
+# continues from the last checkpoint.
 # bats file_tags=long
 
 load ../cli/group

@@ -79,7 +79,7 @@ goes_on_from() { # STEP
 @test "partition: a chief that nobody hears is done without, and takes no step with itself alone" {
   hosts
   members
-  # What it sends is lost; it hears the others.
+  # Its messages are lost; it hears the others.
   ip -n "$NS-0" route add blackhole 198.51.100.2/32
   ip -n "$NS-0" route add blackhole 198.51.100.3/32
   RUN=${PIDS[1]} until_event worker:1 '.event == "start" and .workers == 2 and .adopted'

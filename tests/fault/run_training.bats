@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Asynchronous workers of tfd-run, their chief and their parameter servers that die or freeze: what is counted, what is said,
-# what continues.
+# Asynchronous workers of tfd-run, their chief and their parameter servers that die or freeze: counts, messages,
+# continuations.
 # bats file_tags=long
 
 load ../cli/run

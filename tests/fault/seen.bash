@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the tests share that look which data a training has seen.
+# Code shared by the tests that check the data that a training has seen.
 
 # A program that counts how often it has seen each of 1000 numbers, which come through these transformations.
 seeing_program() { # TRANSFORMATIONS TRAIN, JSON

@@ -26,7 +26,7 @@ until_part() { # NUMBER
   done
 }
 
-# What is there has its name, and is whole.
+# The existing checkpoints have their names, and are whole.
 all_are_whole() {
   run -0 tfd-checkpoint verify ck
   echo "$output"

@@ -19,7 +19,7 @@ stamps() { # FIRST LAST
   seq "$1" "$2" | sed 's/.*/{"op": "schedule", "function": "stamp", "id": &}/'
 }
 
-# Joins; what both parameter servers have is the sum of what was answered, which is in $T/values but for the read ones.
+# Joins; both parameter servers have the sum of the answered closures, which is in $T/values but for the read ones.
 both_have_what_was_answered() {
   local sum
   { echo '{"op": "join", "id": "join"}'; printf '{"op": "read", "variable": "%s", "id": "%s"}\n' n0 n0 n1 n1; } >&5
@@ -102,7 +102,7 @@ train() { # ARGS…
   for run in 1 2 3 4 5; do
     if [ $((run % 2)) = 0 ]; then # it doesn't hear of commits that the other one has
       kill -STOP "$server"
-      sleep 0.05 # long enough for what is on its way; more steps can't end without it
+      sleep 0.05 # long enough for messages on their way; more steps can't end without it
     fi
     kill_coordinator
     kill -CONT "$server"

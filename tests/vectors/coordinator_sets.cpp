@@ -157,8 +157,8 @@ struct TypedError {
   std::string text;
 };
 
-/// What TensorFlow says in texts, tfd has in fields: whose error it is in the task, and in the code that a peer has
-/// lost what it was given, which here the transport finds by its incarnation. All words of the runtime's are here.
+/// TensorFlow says in texts what tfd has in fields: the task of an error, and the code for a peer that has
+/// lost its data, which here the transport finds by its incarnation. All words of the runtime's are here.
 TypedError typed_error(const Json& stated, const Environment& env, bool is_input = false) {
   check_keys(stated, {"type", "message", "original"});
   const std::string type = stated.at("type");

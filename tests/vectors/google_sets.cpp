@@ -50,7 +50,7 @@ class Cloud {
   }
 
   std::string url() const { return server_.url(); }
-  /// What came since the last time.
+  /// The requests since the last time.
   std::vector<HttpRequest> take_requests() {
     const auto all = server_.requests();
     std::vector<HttpRequest> out(all.begin() + static_cast<std::ptrdiff_t>(taken_), all.end());

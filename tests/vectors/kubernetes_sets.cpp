@@ -178,7 +178,7 @@ void run_kubernetes(const Json& input, const Json& expected, Report& report) {
   const Api api(input);
   const resolve::KubernetesOptions options = read_options(input);
   const auto config = resolve_with(api, options);
-  Json calls = Json::array();  // those of the API; which files the Python library loads is its own affair
+  Json calls = Json::array();  // those of the API; the Python library's choice of files doesn't count
   for (const Json& call : expected.value("calls", Json::array()))
     if (call.contains("label_selector")) calls.push_back(call);
   Json own_calls = api.calls();

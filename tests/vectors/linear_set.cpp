@@ -11,7 +11,7 @@ namespace tfd::vectors {
 namespace {
 
 /// y = a x + c is what w x + b learns, of x = scale * (the element); the loss is the sum of squares over the global
-/// batch. Of so many elements.
+/// batch of `rows` elements.
 std::string step_text(const Json& input, std::int64_t rows) {
   std::string text = R"(module @linear {
   func.func public @main(%w: tensor<f32>, %b: tensor<f32>, %element: tensor<ROWSxi64>) -> (tensor<f32>, tensor<f32>, tensor<f32>) {

@@ -115,7 +115,7 @@ Result<std::unique_ptr<strategy::Runner>> runner_of(const ClusterSpec& spec, con
                                 .devices = function::first_devices(each)});
 }
 
-/// What the tasks of one group say, by name.
+/// The results of the tasks of one group, by name.
 void add_group(const ClusterSpec& spec, const std::vector<TaskId>& started, int each, Json& out) {
   const GroupOf group = group_of(spec, started.front(), each);
   std::vector<int> ranks;

@@ -20,7 +20,7 @@ using tensor::Tensor;
 using variable::WriteOp;
 using Tensors = std::vector<Tensor>;
 
-/// What each worker gets, by rank.
+/// Each worker's results, by rank.
 std::vector<Json> on_workers(const kit::Workers& workers, const std::function<Json(Strategy&, std::size_t)>& work) {
   std::vector<Json> out(workers.replicas.size());
   kit::run_workers(workers, [&](Strategy& on, std::size_t rank) {
@@ -141,7 +141,7 @@ void compare_workers(const Json& expected, const std::vector<Json>& got, Report&
       wanted.erase("bits");
       actual.erase("bits");
     }
-    // What another worker says of a failed collective is no rule: here all say the same.
+    // Another worker's message about a failed collective is no rule: here all say the same.
     const bool is_consequence = wanted.contains("error") && wanted.at("error").value("type", "") == "UnavailableError";
     if (is_consequence) wanted["error"]["type"] = "InvalidArgumentError";
     if (wanted.contains("error") && expected.contains("workers")) wanted["error"].erase("message");
@@ -186,7 +186,7 @@ Json copies_of(const strategy::DistributedVariable& v) {
   return out;
 }
 
-/// What one worker sees after an operation.
+/// One worker's view after an operation.
 Json apply(const Json& op, DType dtype, Strategy& on, std::size_t rank, strategy::DistributedVariable& v) {
   static const std::map<std::string, WriteOp> kWrites{
       {"assign", WriteOp::kAssign}, {"assign_add", WriteOp::kAdd}, {"assign_sub", WriteOp::kSubtract}};

@@ -43,7 +43,7 @@ Model model_of(const Json& input) {
   return out;
 }
 
-/// What the step computes of x and y, from z; the gradient by each row's difference is %g.
+/// The step's function of x and y, from z; the gradient by each row's difference is %g.
 constexpr std::string_view kLinear = R"(
     %guess0 = stablehlo.dot_general %z, %w, contracting_dims = [1] x [0] : (tensor<Rx2xf32>, tensor<2xf32>) -> tensor<Rxf32>
     %bs = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<Rxf32>

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines of the golden sets, in tfd's words, and what comes out of them. Thread rule: plain values.
+// Pipelines of the golden sets, in tfd's words, and their elements. Thread rule: plain values.
 #include <filesystem>
 
 #include "sets.hpp"

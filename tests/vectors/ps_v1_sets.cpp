@@ -8,7 +8,7 @@ namespace {
 using strategy::ParameterServerStrategy;
 using variable::Aggregation;
 
-/// What TensorFlow's resolver of the case says: a task only where its type and its id are both known.
+/// The result of TensorFlow's resolver of the case: a task only where its type and its id are both known.
 Result<cluster::ClusterConfig> config_of(const Json& input) {
   cluster::ClusterConfig config;
   if (const Json cluster = input.value("cluster", Json()); !cluster.is_null())

@@ -10,7 +10,7 @@ namespace {
 
 bool is_error(const Json& value) { return value.is_object() && value.contains("error"); }
 
-/// The codes that stand for a Python exception, the one that tfd itself would use first.
+/// The codes for a Python exception, the one that tfd itself would use first.
 const std::map<std::string, std::vector<std::string>>& codes_by_type() {
   static const std::map<std::string, std::vector<std::string>> kCodes{
       {"ValueError", {"INVALID_ARGUMENT", "NOT_FOUND", "OUT_OF_RANGE", "ALREADY_EXISTS"}},
@@ -43,7 +43,7 @@ std::vector<std::string> codes_of(const std::string& type) {
   return found == codes_by_type().end() ? std::vector<std::string>{} : found->second;
 }
 
-/// Numbers that stand alone, NAMES_OF_VARIABLES, and what is in single quotes; not what TensorFlow says of the
+/// Separate numbers, NAMES_OF_VARIABLES, and words in single quotes; not TensorFlow's text about the
 /// operation behind it: "for '= Sum[T=DT_FLOAT](args_0)' with input shapes: …".
 std::set<std::string> quantities_of(const std::string& message) {
   static const std::regex kQuantity(R"((^|[^A-Za-z0-9_.])(\d+)(?![A-Za-z0-9_])|([A-Z]+_[A-Z_]+)|'([^']+)')");

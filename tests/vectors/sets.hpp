@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden sets, run through the library. A set is a JSON file {"set", "cases": [{"name", "input", "expected"}]}; who
-// adds one writes a function for its cases and a line in a table below. Thread rule: main thread.
+// Golden sets, run through the library. A set is a JSON file {"set", "cases": [{"name", "input", "expected"}]}; to
+// add one, write a function for its cases and a line in a table below. Thread rule: main thread.
 //
 //   void run_simple(const Json& input, const Json& expected, Report& report) {
 //     report.compare(expected.at("jobs"), actual_jobs, "jobs");
@@ -21,7 +21,7 @@ namespace tfd::vectors {
 
 using Json = nlohmann::ordered_json;
 
-/// What one case got. Every difference is a line; none: passed.
+/// The result of one case. Every difference is a line; none: passed.
 class Report {
  public:
   /// The whole tree; where `expected` is an error record, `actual` must be one that fits (see error_record()).
@@ -58,7 +58,7 @@ Json to_json(const Result<std::optional<T>>& result) {
   return to_json(*result);
 }
 
-/// nullopt for what is absent or null.
+/// nullopt if it is absent or null.
 template <class T>
 std::optional<T> optional_member(const Json& object, std::string_view key) {
   const auto found = object.find(key);
@@ -69,7 +69,7 @@ std::optional<T> optional_member(const Json& object, std::string_view key) {
 /// Throws where there is a key that the case's adapter doesn't know: nothing of a case is passed over.
 void check_keys(const Json& object, std::initializer_list<std::string_view> known);
 
-/// "InvalidArgumentError", "ValueError", …: the code that stands for it; throws for another.
+/// "InvalidArgumentError", "ValueError", …: the equivalent code; throws for another.
 Code code_of(const std::string& type);
 
 using RunCase = std::function<void(const Json& input, const Json& expected, Report& report)>;

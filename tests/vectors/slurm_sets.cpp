@@ -86,7 +86,7 @@ void compare_default(const Environment& env, const resolve::SlurmOptions& option
                      const resolve::SlurmTensorflow& slurm, const Json& actual, Report& report) {
   if (options.port_base == 0) return;  // then the system is to choose them
   if (!env.has("SLURM_STEP_NODELIST") || !actual.at("task_id").is_number())
-    return;  // no step, or a rank that isn't there
+    return;  // no step, or a rank that doesn't exist
   const auto hosts = resolve::expand_hostlist(env.get("SLURM_STEP_NODELIST"), Compat::kNone);
   if (!hosts || hosts->size() != slurm.hosts.size() || !std::is_sorted(hosts->begin(), hosts->end())) return;
   if (!options.tasks_per_node) {

@@ -61,7 +61,7 @@ void run_all_reduce(const Json& input, const Json& expected, Report& report) {
 
 Tensor number(std::int64_t value) { return Tensor::scalar(tensor::DType::kS64, value); }
 
-/// What the case's strategy makes.
+/// The value that the case's strategy makes.
 DistributedValue local_value(const std::string& kind, const Json& input, Strategy& on) {
   const Tensor stated = number(input.value("value", 0));
   if (kind == "plain") return stated;

@@ -21,7 +21,7 @@ struct TrainingWay {
 };
 const std::vector<TrainingWay>& training_ways();
 
-/// What a program's modules are: "step.mlir" -> its text.
+/// A program's modules: "step.mlir" -> its text.
 using Modules = std::map<std::string, std::string>;
 /// A document with a train block. Errors of parse_program(), of no place.
 Result<program::Program> parse_training(const Json& document, const Modules& modules, int replicas, Compat compat);

@@ -30,7 +30,7 @@ Result<Partitioner> read_partitioner(const Json& input) {
   return variable::parse_partitioner(Json{{kNames.at(input.at("kind")), args}});
 }
 
-/// What isn't known yet is no dimension of tfd's.
+/// An unknown dimension is none of tfd's.
 tensor::Shape read_shape(const Json& stated) {
   tensor::Shape out;
   if (stated.is_null()) return {-1};
@@ -42,7 +42,7 @@ void run_partitioners(const Json& input, const Json& expected, Report& report) {
   check_keys(input, {"kind", "args", "shape", "dtype"});
   const auto partitioner = read_partitioner(input);
   if (!partitioner) return report.compare(expected, error_record(partitioner.error(), "constructor"), "case");
-  // What a variable of tfd's can't be counts, too.
+  // Types that a variable of tfd's can't have count, too.
   static const std::map<std::string, std::int64_t> kOthers{{"complex64", 8}, {"complex128", 16}};
   const std::string dtype = input.at("dtype");
   const auto other = kOthers.find(dtype);

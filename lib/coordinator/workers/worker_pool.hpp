@@ -55,10 +55,10 @@ class WorkerPool {
   std::size_t count(WorkerState state) const { return counts_[static_cast<std::size_t>(state)]; }
   /// The worker of this name in the newest spec.
   std::optional<std::size_t> find_member(const std::string& name) const;
-  /// Those that are ready, and those of them that aren't paused.
+  /// Workers that are ready, and those of them that aren't paused.
   const WorkerList& ready() const { return ready_; }
   const WorkerList& able() const { return able_; }
-  /// Those that are ready, with their generations.
+  /// Ready workers, with their generations.
   std::vector<std::pair<std::size_t, std::uint64_t>> ready_ones() const;
   /// The sum of the windows of all that are ready.
   std::size_t windows() const { return windows_; }

@@ -16,7 +16,7 @@ bool is_pattern(const std::string& path);
 /// kInvalidArgument for a directory.
 Result<std::vector<std::string>> find_files(const std::string& path);
 
-/// Those of all paths, of which the shard is taken: none where it lies behind them. kInvalidArgument where the shard
+/// The files of all paths, reduced to the shard's: none if it lies behind them. kInvalidArgument if the shard
 /// requires one for each, and there are fewer.
 Result<std::vector<std::string>> find_files(const FileList& files);
 /// The error where all that were found are empty.

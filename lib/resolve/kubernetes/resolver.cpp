@@ -118,7 +118,7 @@ class KubernetesResolver : public Resolver {
     return view;
   }
 
-  /// Those of one selector.
+  /// The pods of one selector.
   std::vector<Pod> pods_of(const std::pair<std::size_t, std::size_t>& place) const {
     std::vector<Pod> pods = watchers_[place.first].pods();
     const Joint& request = joined_.requests[place.first];

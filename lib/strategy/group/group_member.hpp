@@ -140,7 +140,7 @@ class GroupMember {
   };
   /// Loads the checkpoint of the member that isn't the chief and has the newest.
   Result<Newest> load_newest(int keeper);
-  /// Has XLA as many threads in all processes, where it hasn't begun yet: bits depend on it.
+  /// Gives XLA the same number of threads in every process, unless it has started already: bits depend on it.
   void use_threads(const std::vector<Standing>& all, int threads, int replicas);
   void use_isa(const std::vector<Standing>& all);
   /// Shares the training's replicas among the members.

@@ -321,7 +321,7 @@ bool Meeting::are_apart(const JoinRequest& one, const JoinRequest& other) const 
   return says(one, other) || says(other, one);
 }
 
-/// Those that have come: members of the last generation as they were, then others.
+/// Members that have come: those of the last generation as they were, then others.
 std::vector<const JoinRequest*> Meeting::in_order() const {
   const Generation& before = last();
   std::vector<const JoinRequest*> out;

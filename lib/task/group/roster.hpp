@@ -23,7 +23,7 @@ class Roster {
   std::string holder() const;
   bool is_lost(const std::string& name) const { return lost_.contains(name); }
   bool is_up(const std::string& name) const { return up_.contains(name); }
-  /// Those that answer, but refuse this process, with the reason: "uses a different key".
+  /// Members that answer, but refuse this process, with the reason: "uses a different key".
   const std::map<std::string, Error>& refusals() const { return refusals_; }
   /// Tasks whose processes are known to have ended: those of the generation's members, where there is one.
   std::vector<std::string> ended() const { return {ended_.begin(), ended_.end()}; }

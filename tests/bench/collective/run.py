@@ -38,7 +38,7 @@ def launched(build, processes, *command, **options):
 
 
 def by_mpi(build, kind, folder, processes):
-    """What this MPI takes by itself, and as the engine of tfd's collectives."""
+    """Times of this MPI by itself, and as the engine of tfd's collectives."""
     compiler, runner = shutil.which(f"mpicc.{kind}"), shutil.which(f"mpirun.{kind}")
     if not compiler or not runner:
         return []
@@ -125,7 +125,7 @@ def steps(given, folder):
 
 
 class Link:
-    """Two hosts as network namespaces, between them a cable of so many bits a second, shaped as tc does."""
+    """Two hosts as network namespaces, between them a cable of a given rate, shaped as tc does."""
 
     def __init__(self, bits):
         self.bits, self.ends = bits, [f"tfd-bench-{os.getpid()}-{i}" for i in range(2)]
@@ -160,7 +160,7 @@ class Link:
 def link(given, folder):
     """Steps over a cable of 1 Gbit/s, beside the longer of what they compute and what they send; a core for each process.
 
-    What they compute is measured with both at work, too, since they share the memory of one machine here."""
+    Their computation is measured with both at work, too, since they share the memory of one machine here."""
     if os.geteuid() != 0 or not shutil.which("tc"):
         print("no link: it needs root, ip and tc", file=sys.stderr)
         return

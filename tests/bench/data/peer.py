@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks of datasets compare with, one process each: peer.py PEER FORMAT FILE ROUNDS. Prints one JSON object:
-rows, the median of the seconds of a pass, and the checksum of what came."""
+"""Peers of the benchmarks of datasets, one process each: peer.py PEER FORMAT FILE ROUNDS. Prints one JSON object:
+rows, the median of the seconds of a pass, and the checksum of the values."""
 import gzip
 import json
 import os

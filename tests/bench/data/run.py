@@ -30,7 +30,7 @@ MODULE = f"""module @twice {{
 
 
 def ask(*command):
-    """What it prints last, as JSON, and the most memory it had; {"error": …} where it fails."""
+    """Its last output, as JSON, and the most memory it had; {"error": …} where it fails."""
     process = subprocess.Popen([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out, err = process.stdout.read(), process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

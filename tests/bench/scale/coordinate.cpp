@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a coordinator of many workers costs: its time to connect, and its processor time for a trivial closure.
+// Costs of a coordinator of many workers: its time to connect, and its processor time for a trivial closure.
 //   bench-scale SPEC PROGRAM FUNCTION [COUNT]
 // Prints one JSON object. Not a test: it asserts nothing.
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a trivial closure costs a coordinator of many workers, beside one of eight, in processor time; and what joins,
+"""Costs of a trivial closure for a coordinator of many workers, beside one of eight, in processor time; and costs of joins,
 losses and the like cost the state machines of more tasks than fit on one machine.
 
 usage: run.py BUILD [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]

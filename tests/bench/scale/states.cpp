@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one event costs the state machines of thousands of tasks, in processor time: those of the first parameter server
-// (the coordination service) and of the coordinator (workers and evaluations), without tasks or a network.
+// Costs of one event for the state machines of thousands of tasks, in processor time: those of the first parameter
+// server (the coordination service) and of the coordinator (workers and evaluations), without tasks or a network.
 //   bench-states COUNT
 // Prints one JSON object: microseconds for each task, and how many members a chief was told of. Not a test.
 #include <ctime>
@@ -45,7 +45,7 @@ void measure(const char* what, std::size_t count, const Each& each) {
   print(what, (processor_us() - begun) / static_cast<double>(count));
 }
 
-/// Workers of a run without a coordinator, and the chief, who waits for changes of their group.
+/// Workers of a run without a coordinator, and the chief, which waits for changes of their group.
 class Group {
  public:
   explicit Group(std::size_t count) : count_(count) {

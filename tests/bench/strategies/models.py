@@ -2,7 +2,7 @@
 """The models of `./dev bench strategies`: one source for JAX, for TensorFlow and, exported from JAX, for tfd.
 
 A model is a loss of parameters and a batch, written with the few operations that Jax and TensorFlow below both have;
-what is common to the two array namespaces is `np`. Values are the same wherever it runs: they come from seeds.
+and `np` has everything common to the two array namespaces. Values are the same wherever it runs: they come from seeds.
 """
 import dataclasses
 import pathlib
@@ -184,7 +184,7 @@ def scalars(count=800):
 
 
 def layers(elements, count):
-    """Residual layers with one variable of so many elements each: a scalar, a bias or a square matrix."""
+    """Residual layers with one variable of `elements` elements each: a scalar, a bias or a square matrix."""
     random, width = numpy.random.default_rng(6), max(16, int(elements**0.5)) if elements > 16 else 16
     shape = {1: (), 16: (16,)}.get(elements, (width, width))
     parameters = {f"layer{i}": random.normal(0, 0.1, shape) for i in range(count)}
@@ -242,7 +242,7 @@ def lstm(length=32, width=32, hidden=128):
 
 
 def all_models(asked=""):
-    """By name; `asked` may be a "layers-ELEMENTSxCOUNT" too."""
+    """The models by name; `asked` may be a "layers-ELEMENTSxCOUNT" too."""
     models = [mlp(), cnn(), transformer(), scalars(), blocks(), lstm()]
     if asked.startswith("layers-"):
         models.append(layers(*map(int, asked.removeprefix("layers-").split("x"))))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What small variables cost as slices of a pack (--step fused) and as views of it (--step threads), beside JAX, which has
+"""Costs of small variables as slices of a pack (--step fused) and as views of it (--step threads), beside JAX, which has
 each by itself: CPU seconds of a run of a few steps with an empty compile cache, nearly all of it compiling, and steps/s:
 figures for the limits in lib/strategy/device/device_layout.cpp. A model of N variables of E elements each is N residual layers
 that have one each. Prints a table.

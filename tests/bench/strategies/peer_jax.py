@@ -41,7 +41,7 @@ def step_of(model, ops, axis):
 
 
 def rate_of(number):
-    """Of step 1, 2, …: in single precision, as Keras computes it."""
+    """The rate of step 1, 2, …: in single precision, as Keras computes it."""
     one = numpy.float32(1)
     powers = numpy.power(numpy.float32([models.BETA1, models.BETA2]), numpy.float32(number))
     return numpy.float32(models.RATE) * numpy.sqrt(one - powers[1]) / (one - powers[0])

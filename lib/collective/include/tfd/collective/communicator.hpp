@@ -172,7 +172,7 @@ class Communicator {
 
   /// Ends what is in progress, and all that follows, with this error. The first one counts.
   virtual void cancel(Error error) = 0;
-  /// This member makes no more collectives, and nor do the others: by it MPI is ended in order, rather than left.
+  /// This member and the others make no more collectives: leave in order, so that MPI is finalized, not abandoned.
   virtual void leave() = 0;
   /// Sets what is called on the driving thread when a collective has waited this long, then every `again`.
   void on_stall(Duration after, Duration again, std::function<void(const Stalled& wait)> say);

@@ -18,7 +18,7 @@ struct BackoffTimes {
 
 class Backoff {
  public:
-  /// Those of servers, for which clients wait.
+  /// The times of servers, for which clients wait.
   static constexpr BackoffTimes kServers{std::chrono::milliseconds(100), std::chrono::seconds(5),
                                          std::chrono::seconds(10)};
   explicit Backoff(BackoffTimes times = kServers) : times_(times), next_(times.first) {}

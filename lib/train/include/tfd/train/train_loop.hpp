@@ -54,7 +54,7 @@ struct WorkerEvent {
   std::string task;
   bool lost = false;
   std::string reason = {};
-  bool is_said = false;  // whoever reads the lines of text has been told
+  bool is_said = false;  // already printed as a line of text
 };
 
 /// The loss of a parameter server, after which the training begins again from its newest checkpoint.

@@ -22,7 +22,7 @@
 
 namespace tfd::variable {
 
-/// Those of rows change the rows `indices` by `value`. The last two report the loss scale that a step used (`value`):
+/// Updates of rows change the rows `indices` by `value`. The last two report the loss scale that a step used (`value`):
 /// whether its gradients were finite.
 enum class UpdateKind : std::uint8_t {
   kGradient,
