@@ -126,9 +126,9 @@ fake() {  # NAME BODY
     PATH=$BIN "$tfd" help "${pair%=*}" | cmp - "$TFD_BUILD/man/tfd-${pair#*=}.txt"
   done
   PATH=$BIN "$tfd" help slurm | grep -q '^sbatch train.sbatch'
-  PATH=$BIN "$tfd" help program | LC_ALL=C.UTF-8 grep -q '^       tfd-program - what a training program consists of'
+  PATH=$BIN "$tfd" help program | LC_ALL=C.UTF-8 grep -q '^       tfd-program - the file of a program'
   fake man 'echo "This system has been minimized: no pages"'
-  PATH=$BIN "$tfd" help program | grep -q '^       tfd-program - what a training program consists of'
+  PATH=$BIN "$tfd" help program | grep -q '^       tfd-program - the file of a program'
   script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^SYNOPSIS'
   fake less 'echo "less shows $*"'
   script -qec "PATH=$BIN $tfd help run" /dev/null </dev/null | grep -q '^less shows .*/tfd-run.txt'

@@ -147,7 +147,7 @@ stated = set(keys(json.loads((build / "share/schema/program.schema.json").read_t
 
 page = (source / "man/tfd-migrate.7.scd").read_text()
 wrong, seen = [], 0
-for here in re.findall(r"^\t(.*)$", page.split("# EXAMPLES")[0], re.M):  # our names; the lines above are others' names
+for here in re.findall(r"^\t(.*)$", re.sub(r"^# EXAMPLES$.*?(?=^# [A-Z])", "", page, flags=re.S | re.M), re.M):  # our names; the lines above are others' names
     for bold in re.findall(r"\*([^*]+)\*", here):
         tool = None
         for words in bold.split("|"):
