@@ -20,7 +20,7 @@ parser.add_argument("--check", default="True")
 args = parser.parse_args()
 
 session, heading, ran = {}, "", {"python": 0, "sh": 0}
-pieces = re.finditer(r"^#+ (?P<heading>.*)$|(?:^<!-- needs: (?P<needs>.*) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", open(args.page).read(), re.M | re.S)
+pieces = re.finditer(r"^#+ (?P<heading>[^\n]*)$|(?:^<!-- needs: (?P<needs>[^\n]*) -->\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$", open(args.page).read(), re.M | re.S)
 for piece in pieces:
     if piece["heading"]:
         heading = piece["heading"]
