@@ -137,7 +137,7 @@ def man_block(tool):
 
 
 def kinds_of(option):
-    """What "slurm, mpi: the first port" begins with: ["slurm", "mpi"]."""
+    """The kinds before the colon of "slurm, mpi: the first port": ["slurm", "mpi"]."""
     kinds, colon, _ = option["help"].partition(": ")
     kinds = kinds.split(", ")
     return kinds if colon and all(kind.replace("-", "").islower() for kind in kinds) else []

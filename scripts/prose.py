@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flags prose that readers have to read twice: in documents, man pages, comments and messages.
 
-    scripts/prose.py [--all | FOLDER | FILE …]
+    scripts/prose.py [FOLDER | FILE …]
 
 Checked:
 - Markdown and scdoc pages, without their code blocks, and without the options that ./dev gen writes from the tools' tables;
@@ -19,7 +19,7 @@ Prints `path:line: reason: the words`, one per finding, then a count; exits 1 if
 scripts/prose.txt lists exceptions, one per line: `PATH: WORDS: reason`. A finding is ignored if PATH matches (it may contain *) and
 WORDS occur in its sentence; WORDS may be *. Exceptions that match nothing are errors, too, when everything is checked.
 
-Without arguments everything is checked except the pages of PENDING; --all checks these, too. Standard library only.
+Without arguments everything is checked. Standard library only.
 """
 import ast
 import fnmatch
@@ -32,9 +32,6 @@ import tokenize
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXCEPTIONS = os.path.join(SOURCE, "scripts", "prose.txt")
-
-# Pages that are being rewritten; remove this list when they are merged.
-PENDING = ["README.md", "guides", "docs", "man"]
 
 # Never prose of this project: copies, data, results.
 SKIPPED = ["LICENSE", "subprojects", "tests/golden", "tests/fuzz/corpus", "tests/cluster/apiserver", "completions", "CODE_OF_CONDUCT.md"]
@@ -363,10 +360,9 @@ def is_under(path, folders):
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
 
-def tracked(with_all):
+def tracked():
     paths = subprocess.run(["git", "ls-files"], stdout=subprocess.PIPE, text=True, check=True, cwd=SOURCE).stdout.split("\n")
-    skipped = SKIPPED if with_all else SKIPPED + PENDING
-    return [path for path in paths if path and not is_under(path, skipped) and os.path.isfile(os.path.join(SOURCE, path))]
+    return [path for path in paths if path and not is_under(path, SKIPPED) and os.path.isfile(os.path.join(SOURCE, path))]
 
 
 def walk(arguments):
@@ -387,9 +383,8 @@ def load_exceptions():
 
 def main():
     arguments = sys.argv[1:]
-    everything = not arguments or arguments == ["--all"]
-    if everything:
-        paths = [(path, os.path.join(SOURCE, path)) for path in tracked(bool(arguments))]
+    if not arguments:
+        paths = [(path, os.path.join(SOURCE, path)) for path in tracked()]
     else:
         skipped = [os.path.join(SOURCE, folder) for folder in SKIPPED]
         paths = [(os.path.relpath(path, SOURCE) if os.path.abspath(path).startswith(SOURCE + "/") else path, path) for path in walk(arguments)
@@ -408,10 +403,8 @@ def main():
                 if not excused:
                     words = block.text[max(0, offset - 30):offset + 50].strip()
                     lines.append(f"{path}:{block.line(offset)}: {reason}: {words}")
-    # An exception of a page that wasn't looked at says nothing about it.
-    for key in sorted(exceptions.keys() - used) if everything else []:
-        if arguments or not is_under(key[0].split("*")[0].rstrip("/"), PENDING):
-            lines.append(f"scripts/prose.txt: no finding matches: {exceptions[key]}")
+    for key in sorted(exceptions.keys() - used) if not arguments else []:
+        lines.append(f"scripts/prose.txt: no finding matches: {exceptions[key]}")
     for line in lines:
         print(line)
     if lines:

@@ -39,7 +39,7 @@ def on_page_markdown(markdown, page, config, files):
         rows = "".join(f"| {name[:-2]}({name[-1]}) | {summary(text)} |\n" for name, text in MAN.items())
         markdown = markdown.replace("<!-- man pages -->", "| page | about |\n|---|---|\n" + rows)
     parts = re.split(r"(^```.*?^```$|`[^`\n]+`)", markdown, flags=re.S | re.M)
-    for index in range(0, len(parts), 2):  # what is not code
+    for index in range(0, len(parts), 2):  # text between code
         parts[index] = re.sub(r"\[([^]]*)\]\(([^)#\s]+)(#[^)]*)?\)", lambda link: lead(link, source, uri), parts[index])
         if not uri.startswith("reference/man/"):
             parts[index] = re.sub(r"\b(tfd[a-z-]*)\((\d)\)(?!\])", lambda name: man_link(name[1], name[2], name[0], uri), parts[index])
