@@ -63,7 +63,7 @@ int TFD_MAIN(tfd_example)(int argc, char** argv) {
       {.name = "tfd-example",
        .summary = "list the examples, or copy one to a directory of your own",
        .options = options(asked),
-       .examples = {{"tfd-example", "the examples, with what they show"},
+       .examples = {{"tfd-example", "the examples, with descriptions"},
                     {"tfd-example digits && tfd-run digits/program.json", "copy one, and train it"},
                     {"tfd-run \"$(tfd-example linear /tmp/first)\"", "the same in one line, elsewhere"}},
        .group = "training",

@@ -274,7 +274,7 @@ int TFD_MAIN(tfd_exec)(int argc, char** argv) {
                     {"tfd-resolve local --jobs worker=4 | tfd-serve --allow-native | tfd-exec gzip -k ::: *.csv",
                      "on this host, arguments behind :::"},
                     {"tfd-exec --cluster spec.json --joblog log --resume --retries 2 ./simulate {} < seeds",
-                     "goes on where it stopped"}},
+                     "continues where it stopped"}},
        .takes_command = true,
        .command_is_positional = true,
        .ignores_sigpipe = true,

@@ -146,7 +146,7 @@ Result<std::optional<Bounds>> find_bounds(const Asked& asked) {
   const std::string& text = asked.nnodes.empty() ? asked.workers : asked.nnodes;
   const auto check_failures = [&](bool is_elastic) -> Result<void> {
     if (is_elastic || !asked.max_failures) return {};
-    return fail(Code::kUsage, "--max-failures: nobody is replaced without --workers MIN:MAX{}",
+    return fail(Code::kUsage, "--max-failures: failed tasks are replaced only with --workers MIN:MAX{}",
                 asked.joint.rendezvous.empty() && asked.hosts.empty() ? "" : " or --nnodes MIN:MAX");
   };
   if (text.empty()) {

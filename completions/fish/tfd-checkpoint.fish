@@ -7,6 +7,6 @@ complete -c tfd-checkpoint -l step -x -d 'With average and convert: the step tha
 complete -c tfd-checkpoint -l json -d 'With list, verify, show and diff: print a line of JSON for each checkpoint or variable'
 complete -c tfd-checkpoint -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
 complete -c tfd-checkpoint -s q -l quiet -d 'Print errors only'
-complete -c tfd-checkpoint -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'
+complete -c tfd-checkpoint -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-checkpoint -l version -d 'Print the version and exit'
 complete -c tfd-checkpoint -s h -l help -d 'Print this help and exit'

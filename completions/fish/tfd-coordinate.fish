@@ -36,6 +36,6 @@ complete -c tfd-coordinate -l timeout -x -d 'How long to wait for the spec, then
 complete -c tfd-coordinate -l grace -x -d 'Time to end after SIGTERM, SIGINT or SIGHUP, checkpoint included'
 complete -c tfd-coordinate -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
 complete -c tfd-coordinate -s q -l quiet -d 'Print errors only'
-complete -c tfd-coordinate -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'
+complete -c tfd-coordinate -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-coordinate -l version -d 'Print the version and exit'
 complete -c tfd-coordinate -s h -l help -d 'Print this help and exit'

@@ -3,6 +3,6 @@ complete -c tfd-doctor -f
 complete -c tfd-doctor -l json -d 'Print one JSON object instead of a table'
 complete -c tfd-doctor -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
 complete -c tfd-doctor -s q -l quiet -d 'Print errors only'
-complete -c tfd-doctor -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'
+complete -c tfd-doctor -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-doctor -l version -d 'Print the version and exit'
 complete -c tfd-doctor -s h -l help -d 'Print this help and exit'

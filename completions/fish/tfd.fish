@@ -7,7 +7,7 @@ end
 complete -c tfd -f
 complete -c tfd -n __fish_use_subcommand -s v -l verbose -d 'Print more on stderr: -v progress, -vv details; for one room: TFD_LOG=ROOM=LEVEL'
 complete -c tfd -n __fish_use_subcommand -s q -l quiet -d 'Print errors only'
-complete -c tfd -n __fish_use_subcommand -l color -x -a 'auto always never' -d 'Colour on stderr; auto respects NO_COLOR'
+complete -c tfd -n __fish_use_subcommand -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd -n __fish_use_subcommand -l version -d 'Print the version and exit'
 complete -c tfd -n __fish_use_subcommand -s h -l help -d 'Print this help and exit'
 complete -c tfd -n __fish_use_subcommand -a help -d 'list the tools, or explain one'

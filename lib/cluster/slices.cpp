@@ -34,7 +34,7 @@ std::optional<Slices> find_missing_slices(const ClusterConfig& config) {
   const auto& tasks = *config.cluster.find_job(jobs.front());
   if (tasks.empty() || tasks.last_index() < 0) return std::nullopt;
   out.hosts = static_cast<int>(tasks.size());
-  // The hosts of one slice have the indices from slice_id * hosts on. All of them are dense from 0 to count * hosts
+  // Hosts of one slice have the indices from slice_id * hosts on. All of them are dense from 0 to count * hosts - 1.
   // - 1.
   const int first = tasks.begin()->first;
   if (first != out.id * out.hosts || number_in(*tpu, "hosts_per_slice") != out.hosts) return std::nullopt;

@@ -37,8 +37,9 @@ Result<std::int64_t> write_npy(const std::string& path, const ElementSpec& spec,
     if (!element) break;
     rows.push_back(std::move(element->front()));
     if (rows.back().shape() != rows.front().shape())
-      return fail(Code::kInvalidArgument, "{}: element {} is {}, but the first one is {}: rows of an array are alike",
-                  path, rows.size() - 1, format_spec(rows.back().spec()), format_spec(rows.front().spec()));
+      return fail(Code::kInvalidArgument,
+                  "{}: element {} is {}, but the first one is {}: all rows of an array have one shape", path,
+                  rows.size() - 1, format_spec(rows.back().spec()), format_spec(rows.front().spec()));
   }
   if (rows.empty()) return fail(Code::kInvalidArgument, "{}: there are no elements", path);
   tensor::Shape shape = rows.front().shape();

@@ -431,7 +431,7 @@ std::string Agreement::missing(Clock::time_point now) const {
   return fmt::format("{}{}; {} {} here{} ({} so far)", options_.bounds.counts_tasks ? "launchers with " : "",
                      options_.bounds.counts_tasks ? counted(more, "more task") : counted(more, "more launcher"),
                      hosts.empty() ? "nobody" : join_words(hosts), hosts.size() < 2 ? "is" : "are",
-                     has_turned_away_ ? ", and somebody with another key, or none, was turned away" : "",
+                     has_turned_away_ ? ", and a launcher with another key, or none, was rejected" : "",
                      shown_wait(now - gathering_since_));
 }
 

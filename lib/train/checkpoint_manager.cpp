@@ -105,7 +105,7 @@ Result<std::optional<variable::Checkpoint>> CheckpointManager::find(const progra
   if (found_index) last_generation_ = found_index->writer.generation;
   if (options_.start_over && !options_.takes_over) return std::nullopt;
   index_ = TFD_TRY(std::move(found_index));
-  if (!index_.broken.empty()) options_.log.warning("{}: using what the checkpoints themselves say", index_.broken);
+  if (!index_.broken.empty()) options_.log.warning("{}: using the checkpoints' own metadata", index_.broken);
   if (!train_.checkpoint->resume && !options_.takes_over) {
     if (index_.checkpoints.empty() && index_.others.empty()) return std::nullopt;
     return fail(
@@ -280,7 +280,7 @@ Result<void> CheckpointManager::start_over() {
   for (const fs::path& one : moved)
     if (!error) fs::rename(one, place / one.filename(), error);
   if (error)
-    return fail_errno(error.value(), fmt::format("--start-over: cannot move what is in {} into {}", directory.string(),
+    return fail_errno(error.value(), fmt::format("--start-over: cannot move the files in {} to {}", directory.string(),
                                                  place.string()));
   if (options_.say) options_.say(fmt::format("starting over: the earlier run is in {}", place.string()));
   return {};

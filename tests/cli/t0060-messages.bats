@@ -85,7 +85,7 @@ says() { # CODE MESSAGE COMMAND…
   option() { # TOOL OPTION TEXT
     says 64 "$1: no option '${2%%=*}': $3" "$1" "$EXAMPLES/digits/program.json" "$2"
   }
-  option tfd-run --eval 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once'
+  option tfd-run --eval 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates the trained weights once'
   option tfd-run --val=x 'tfd-run PROGRAM --evaluate'
   option tfd-run --test 'tfd-run PROGRAM --evaluate'
   option tfd-run --tensorboard=x '--logdir DIR'
@@ -93,7 +93,7 @@ says() { # CODE MESSAGE COMMAND…
   option tfd-run --num_machines=2 'tfd-launch --nnodes starts'
   option tfd-run --master-addr=x 'tfd-launch --rendezvous HOST:PORT has'
   option tfd-run --rdzv-backend=c10d 'tfd-launch --rendezvous HOST:PORT has'
-  option tfd-coordinate --evaluate 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates once'
+  option tfd-coordinate --evaluate 'tfd-run PROGRAM --evaluate[=FUNCTION] evaluates the trained weights once'
   option tfd-run --gpus=2 'devices are chosen by --devices, as in --devices gpu:N'
   option tfd-coordinate --gpus=2 "devices are the workers': tfd-serve --devices gpu:N"
   says 64 "no option '--gpus': devices are the command's: -- tfd-run program.json --devices gpu:N" tfd-launch --gpus 2 -- true

@@ -114,7 +114,7 @@ usage() { refused 64 "$1 (see tfd-resolve --help)" "${@:2}"; }
 @test "hostlists: errors and limits" {
   refused 65 "invalid hostlist 'n[3-1]': '3-1' runs backwards" hostlist 'n[3-1]'
   refused 65 "invalid hostlist 'n[1-999999999]': more than 1048576 hosts" hostlist 'n[1-999999999]'
-  refused 65 "invalid hostlist 'n[1-2]-ib': 'n[1-2]-ib' goes on after its brackets, which TensorFlow doesn't understand" hostlist --compat tensorflow 'n[1-2]-ib'
+  refused 65 "invalid hostlist 'n[1-2]-ib': 'n[1-2]-ib' continues after its brackets, which TensorFlow doesn't understand" hostlist --compat tensorflow 'n[1-2]-ib'
 }
 
 @test "a closed stdout and a gone reader are no crash" {

@@ -72,7 +72,7 @@ teardown() { run_teardown; }
   [ "$(weights ck/step-00000020.safetensors)" = "$(weights ck0/step-00000020.safetensors)" ]
   start_group 1 "${args[@]}" --set train.steps=25 --replicas 2
   group_ends 0
-  grep -q 'replicas 2: the checkpoint is of a training with 4' worker:0.talk
+  grep -q 'replicas 2: the checkpoint.s training had 4' worker:0.talk
   group_of 3
   start_group 3 "${args[@]}" --set train.steps=30
   group_ends 65

@@ -159,5 +159,5 @@ JSON
   [[ $stderr != *"last bits may differ"* ]]
   [ "$(weights ck/step-00000030.safetensors)" = "$(weights one/step-00000030.safetensors)" ]
   run -0 --separate-stderr timeout 100 tfd-run program.json "${SEEDED[@]}" --strategy mirrored --devices 2 --set train.steps=31 --set train.checkpoint.dir=one --set train.evaluate=null </dev/null
-  [[ $stderr == *"one/step-00000030.safetensors: XLA compiled for SSE4_2 there, and compiles for "*" now: the last bits may differ; XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 makes them alike"* ]]
+  [[ $stderr == *"one/step-00000030.safetensors: XLA compiled for SSE4_2 there, and compiles for "*" now: the last bits may differ; XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 keeps them equal"* ]]
 }

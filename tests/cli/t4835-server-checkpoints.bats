@@ -75,7 +75,7 @@ assert a.keys() == b.keys() and all(n.array_equal(a[k], b[k]) and a[k].dtype == 
   echo '{' >parts/step-00000040/index.json
   rm parts/step-00000020/part-1-of-2.safetensors
   run -65 --separate-stderr tfd-checkpoint verify parts
-  [[ $stderr == *"part-1-of-2.safetensors is missing"*"step-00000040/index.json: not JSON"*"is not what was written: its digest is "* ]]
+  [[ $stderr == *"part-1-of-2.safetensors is missing"*"step-00000040/index.json: not JSON"*"has changed since it was written: its digest is "* ]]
   [ -z "$output" ]
 }
 
@@ -90,12 +90,12 @@ damage() { # CHECKPOINT
   for command in show "convert -o a.safetensors" "average -o a.safetensors" "diff parts/step-00000040"; do
     # shellcheck disable=SC2086 # several words
     run -65 --separate-stderr tfd-checkpoint $command parts/step-00000060
-    [[ $stderr == "tfd-checkpoint: parts/step-00000060/part-2-of-2.safetensors is not what was written: its digest is "* ]]
+    [[ $stderr == "tfd-checkpoint: parts/step-00000060/part-2-of-2.safetensors has changed since it was written: its digest is "* ]]
     [ ! -e a.safetensors ]
   done
   run -65 tfd-checkpoint average parts -o a.safetensors
   run -0 --separate-stderr tfd-checkpoint convert parts -o a.safetensors
-  [[ $stderr == *"skipped a checkpoint: parts/step-00000060/part-2-of-2.safetensors is not what was written"* ]]
+  [[ $stderr == *"skipped a checkpoint: parts/step-00000060/part-2-of-2.safetensors has changed since it was written"* ]]
   run -0 tfd-checkpoint diff a.safetensors parts/step-00000040
   run -0 tfd-checkpoint diff parts parts/step-00000040
   # Its index, too.
@@ -120,7 +120,7 @@ damage() { # CHECKPOINT
   run -1 tfd-checkpoint diff alone-parts file
   damage parts/step-00000060
   run -65 --separate-stderr timeout 120 tfd-run -q "$EXAMPLES/digits/program.json" --set "weights=$T/parts/step-00000060" --set train.checkpoint=null </dev/null
-  [[ $stderr == *"/parts/step-00000060/part-2-of-2.safetensors is not what was written: its digest is "* ]]
+  [[ $stderr == *"/parts/step-00000060/part-2-of-2.safetensors has changed since it was written: its digest is "* ]]
   run -65 --separate-stderr timeout 120 tfd-run -q "$EXAMPLES/digits/program.json" --set "weights=$T/parts" </dev/null
   [[ $stderr == *": weights: "* ]]
 }

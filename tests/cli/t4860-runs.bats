@@ -83,7 +83,7 @@ by() { # TOOL ARGS…
   run -0 --separate-stderr by "tfd-run program.json --cluster none"
   echo '{"v": 1, "run":' >ck/index.json
   run -0 --separate-stderr by "tfd-run program.json --cluster none" --set train.steps=30
-  [[ $stderr == *"ck/index.json: not JSON: using what the checkpoints themselves say"* ]]
+  [[ $stderr == *"ck/index.json: not JSON: using the checkpoints' own metadata"* ]]
   jq -es '.[0].step == 20' <<<"$output"
   jq -e '.latest == "step-00000030.safetensors"' ck/index.json
 }

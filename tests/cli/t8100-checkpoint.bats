@@ -183,7 +183,7 @@ other: only in b.safetensors" ]
     run "-$1" --separate-stderr tfd-checkpoint "${@:3}"
     [ "$stderr" = "tfd-checkpoint: $2" ] || { printf '%s\n' "$stderr" && return 1; }
   }
-  refused 64 "diff takes two checkpoints, or directories, of which they are the newest, not 1 path (see tfd-checkpoint --help)" diff a.safetensors
+  refused 64 "diff takes two checkpoints, or directories (their newest ones), not 1 path (see tfd-checkpoint --help)" diff a.safetensors
   refused 64 "average needs --output, to write to (see tfd-checkpoint --help)" average a.safetensors
   refused 64 "show writes no file: --output is for average and convert (see tfd-checkpoint --help)" show a.safetensors -o x
   refused 64 "COMMAND: invalid value 'shwo', did you mean 'show'? (see tfd-checkpoint --help)" shwo a.safetensors

@@ -170,7 +170,7 @@ tfd-launch: worker:1 exited with 9; 3 failures in 10m are too many (--max-failur
   run -64 tfd-launch -n 3 --workers 3:1 -- true
   run -64 tfd-launch -n 3 --workers 1:2:3 -- true
   run -64 tfd-launch -n 3 --max-failures 3 -- true
-  [ "$output" = "tfd-launch: --max-failures: nobody is replaced without --workers MIN:MAX (see tfd-launch --help)" ]
+  [ "$output" = "tfd-launch: --max-failures: failed tasks are replaced only with --workers MIN:MAX (see tfd-launch --help)" ]
 }
 
 @test "launch: when the reader goes, nobody is started again" {

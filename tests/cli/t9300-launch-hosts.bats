@@ -296,7 +296,7 @@ tfd-launch: 127.0.0.4 joins with worker:1" ]
   host 0 --nnodes 2 --key-file key --join 3s -- true
   host 1 --nnodes 2 --key-file other -- true
   hosts_end 75 77
-  grep -q '^tfd-launch: gave up waiting for 1 more launcher; .* is here, and somebody with another key, or none, was turned away (.* so far) (--join)$' err.0
+  grep -q '^tfd-launch: gave up waiting for 1 more launcher; .* is here, and a launcher with another key, or none, was rejected (.* so far) (--join)$' err.0
 }
 
 @test "launch hosts: where others can connect there must be a key, or --insecure" {

@@ -76,7 +76,7 @@ alter_memory() { # PID FLOATS-OF-THE-PATTERN
   group_ends 70
   local one
   for one in 0 1 2; do
-    grep -Eq "after step [0-9]+, 'mark' of worker:1 isn't what the others have: a memory or processor is at fault" "worker:$one.talk"
+    grep -Eq "after step [0-9]+, 'mark' of worker:1 differs from the others: a memory or processor is at fault" "worker:$one.talk"
   done
 }
 

@@ -333,8 +333,8 @@ constexpr std::size_t kAny = SIZE_MAX;
 constexpr std::array<Command, 6> kCommands{{
     {"list", 1, kAny, "directories of trainings", false, list},
     {"verify", 1, kAny, "checkpoints, or directories of them", false, verify},
-    {"show", 1, 1, "a checkpoint, or a directory, of which it is the newest", false, show},
-    {"diff", 2, 2, "two checkpoints, or directories, of which they are the newest", false, diff},
+    {"show", 1, 1, "a checkpoint, or a directory (its newest one)", false, show},
+    {"diff", 2, 2, "two checkpoints, or directories (their newest ones)", false, diff},
     {"average", 1, kAny, "checkpoints, or directories of them", true, average},
     {"convert", 1, 1, "a checkpoint, a directory of them, or a folder of .npy files", true, convert},
 }};

@@ -173,7 +173,7 @@ std::string as_metrics(const Snapshot& shown) {
                [](const TaskStatus& status) { return static_cast<double>(status.uptime_ms) / 1e3; });
   add_statuses(text, shown, "tfd_task_resident_memory_bytes", "gauge", "Resident memory of the task's process.",
                [](const TaskStatus& status) { return status.memory_bytes; });
-  add_statuses(text, shown, "tfd_task_busy_seconds", "gauge", "How long it has been doing what it does; 0: nothing.",
+  add_statuses(text, shown, "tfd_task_busy_seconds", "gauge", "Seconds in its current activity; 0: none.",
                [](const TaskStatus& status) { return static_cast<double>(status.doing_ms) / 1e3; });
   add_statuses(text, shown, "tfd_task_closures_total", "counter", "Closures that the task has finished.",
                [](const TaskStatus& status) { return status.closures_done; });

@@ -49,7 +49,7 @@ Result<Preamble> parse_preamble(std::string_view line) {
   const JsonValue* variables = json.find("variables");
   if (key == nullptr || !key->is(JsonValue::Kind::kString) || variables == nullptr ||
       !variables->is(JsonValue::Kind::kObject))
-    return fail(Code::kInvalidArgument, "stdin: not what a tfd-launch says to those that it starts");
+    return fail(Code::kInvalidArgument, "stdin: not the message of a tfd-launch to the ones it starts");
   Preamble out;
   if (!key->text.empty()) out.key = TFD_TRY(task::key_from_text(key->text), "stdin");
   for (std::size_t i = 0; i < variables->keys.size(); ++i)

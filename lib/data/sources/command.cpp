@@ -102,7 +102,7 @@ Result<CommandSource> read_command(const StatedStage& stage) {
   if (!stage.value.is_object()) return fail(Code::kInvalidArgument, "{}: must be an object", stage.path);
   for (const char* key : {"path", "shard", "cycle_length", "block_length"})
     if (stage.value.contains(key))
-      return fail(Code::kInvalidArgument, "{}.{}: unknown: the records are what the command prints", stage.path, key);
+      return fail(Code::kInvalidArgument, "{}.{}: unknown: the command prints the records", stage.path, key);
   Options options(stage.value, stage.path);
   const ordered_json* argv = options.required("argv");
   const ordered_json* name = options.required("format");

@@ -144,7 +144,7 @@ class PjrtEngine final : public Engine {
         ++loaded_;
         return executable;
       }
-      log_.info("{}: what the cache has isn't for this plug-in and these devices; compiling it anew: {}",
+      log_.info("{}: the cached module is for another plug-in or other devices; compiling it anew: {}",
                 printable(module.name), executable.error().message);
     }
     const auto told = on_compile_ ? on_compile_(module.name) : nullptr;

@@ -138,7 +138,7 @@ class Expander {
     const std::vector<Piece> pieces = TFD_TRY(parse_item(item));
     const auto group = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.group; });
     if (compat_ == Compat::kTensorflow && group != pieces.end() && group + 1 != pieces.end())
-      return wrong_part(item, "goes on after its brackets, which TensorFlow doesn't understand");
+      return wrong_part(item, "continues after its brackets, which TensorFlow doesn't understand");
     if (std::count_if(pieces.begin(), pieces.end(), [](const Piece& piece) { return piece.group; }) > kMostGroups)
       return wrong_part(item, fmt::format("has more than {} bracket groups", kMostGroups));
     std::size_t total = 1, longest = 0;

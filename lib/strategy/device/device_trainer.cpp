@@ -64,7 +64,7 @@ void DeviceTrainer::compare_isa(const variable::Checkpoint& from) const {
   const bool is_older = function::common_isa(isa_, from.isa) == from.isa;
   options_.train.say(fmt::format(
       "{}: XLA compiled for {} there, and compiles for {} now: the last bits may differ{}", from.path, from.isa, isa_,
-      is_older ? fmt::format("; XLA_FLAGS=--xla_cpu_max_isa={} makes them alike", from.isa) : ""));
+      is_older ? fmt::format("; XLA_FLAGS=--xla_cpu_max_isa={} keeps them equal", from.isa) : ""));
 }
 
 /// Says if the steps before were made with another number of threads.
@@ -73,7 +73,7 @@ void DeviceTrainer::compare_threads(const variable::Checkpoint& from) const {
   if (own != 0 && from.threads != 0 && own != from.threads && engine_->plugin().platform == "cpu")
     options_.train.log.info(
         "{}: made with {} of XLA's threads, and there are {} now: the last bits of large products and convolutions "
-        "depend on it; PJRT_NPROC={} makes them alike",
+        "depend on it; PJRT_NPROC={} keeps them equal",
         from.path, from.threads, own, from.threads);
 }
 

@@ -41,7 +41,7 @@ class DeviceDriver final : public train::StepDriver {
 Result<train::StartResult> DeviceDriver::begin(const train::TrainStart& from) {
   if (options_.on_begin) options_.on_begin();
   if (from.state != nullptr && from.state->replicas > 0 && from.state->replicas != options_.replicas)
-    options_.train.log.warning("{}: the checkpoint is of a training with {}, whose numbers this one leaves",
+    options_.train.log.warning("{}: the checkpoint's training had {}: the results differ from here on",
                                counted(static_cast<std::uint64_t>(options_.replicas), "replica"), from.state->replicas);
   TFD_TRY(trainer_.open({step::ReplicaRange::whole(options_.replicas), options_.replicas}, from));
   return train::StartResult{.step = trainer_.step(), .replicas = options_.replicas};

@@ -184,7 +184,7 @@ int GroupMember::replicas_of_new_training(int known) const {
   if (options_.follows_members) return devices_of_all();
   int replicas = options_.replicas;
   if (replicas != 0 && known != 0 && replicas != known && is_chief())
-    options_.group.log.warning("--replicas {}: the checkpoint is of a training with {}, whose numbers this one leaves",
+    options_.group.log.warning("--replicas {}: the checkpoint's training had {}: the results differ from here on",
                                replicas, known);
   if (replicas == 0) replicas = known;
   if (replicas != 0) return replicas;
@@ -457,7 +457,7 @@ Result<void> GroupMember::verify() {
   for (const int rank : found->ranks) odd.push_back(names_[static_cast<std::size_t>(rank)]);
   // Nobody knows which of two that differ is right.
   const std::string whose = odd.size() * 2 < names_.size()
-                                ? fmt::format("'{}' of {} isn't what the others have", variable, fmt::join(odd, ", "))
+                                ? fmt::format("'{}' of {} differs from the others", variable, fmt::join(odd, ", "))
                                 : fmt::format("'{}' isn't the same in {}", variable, fmt::join(names_, ", "));
   return fail(
       Error{Code::kInternal,

@@ -126,7 +126,7 @@ std::optional<UnlikeIsa> describe_unlike_isa(const std::vector<Standing>& all, c
     return UnlikeIsa{
         fmt::format("{} is the newest instruction set that all processors have, but the training was compiled "
                     "for a newer one ({}): the members' bits may differ; starting all members again "
-                    "makes them alike",
+                    "makes them equal",
                     *common, each),
         true};
   return UnlikeIsa{

@@ -200,7 +200,7 @@ Result<void> ParameterServers::Writing::fetch_counters(std::size_t first,
       const tensor::Tensor& value = (*values)[i][n];
       const std::string& name = plan_.servers[i].counted[first + n];
       if (value.spec() != tensor::TensorSpec{tensor::DType::kS64, {}})
-        return fail(Code::kInternal, "'{}' is not what was announced", printable(name));
+        return fail(Code::kInternal, "'{}' differs from its announcement", printable(name));
       const std::int64_t count = value.as<std::int64_t>()[0];
       std::int64_t& kept = largest.emplace(name, count).first->second;
       kept = std::max(kept, count);

@@ -93,7 +93,7 @@ class Download final : public Transfer {
           for (std::size_t i = 0; i < part->size(); ++i) {
             if ((*part)[i].spec() != entries_[first + i].spec)
               return give_up(
-                  {Code::kInternal, fmt::format("'{}' is not what was announced", entries_[first + i].name), {}});
+                  {Code::kInternal, fmt::format("'{}' differs from its announcement", entries_[first + i].name), {}});
             values_[first + i] = std::move((*part)[i]);
           }
           arrived();

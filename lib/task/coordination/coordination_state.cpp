@@ -172,7 +172,7 @@ CoordinationState::Decision CoordinationState::leave(Connection connection, cons
     return fail(Code::kNotFound, "'{}' is no member of '{}'", printable(leave.member), printable(leave.group));
   const Member& member = group->second.members.at(leave.member);
   if (member.state == MemberState::kHere && member.connection != connection)
-    return fail(Code::kFailedPrecondition, "'{}' is somebody else in '{}' by now", printable(leave.member),
+    return fail(Code::kFailedPrecondition, "'{}' is another member of '{}' by now", printable(leave.member),
                 printable(leave.group));
   if (member.state != MemberState::kLeft)
     change_member(leave.group, leave.member, MemberState::kLeft, connection, replies);

@@ -62,7 +62,7 @@ Result<std::unique_ptr<RingLink>> RingDoor::admit(Visitor& visitor) {
   const auto memory = TFD_TRY(process::receive_with_descriptor(
       visitor.socket.get(), std::as_writable_bytes(std::span(token.data(), token.size()))));
   const auto found = tokens_.find(token);
-  if (found == tokens_.end()) return fail(Code::kPermissionDenied, "a token that nobody was told");
+  if (found == tokens_.end()) return fail(Code::kPermissionDenied, "an unknown token");
   auto rings = process::SharedRings::map(memory, RingLink::kRingBytes, process::SharedRings::Side::kTaker);
   if (!rings && rings.error().code == Code::kResourceExhausted) is_full_ = true;
   if (!rings) return fail(std::move(rings).error());

@@ -161,8 +161,8 @@ Result<void> CheckpointReader::read_part(std::size_t part, const Take& take) con
     take(name, std::move(value));
   }
   if (digests_.empty() || digest == digests_[part]) return {};
-  return fail(Code::kDataLoss, "{} is not what was written: its digest is {:016x}, not {:016x}", parts_[part].path(),
-              digest, digests_[part]);
+  return fail(Code::kDataLoss, "{} has changed since it was written: its digest is {:016x}, not {:016x}",
+              parts_[part].path(), digest, digests_[part]);
 }
 
 Result<std::vector<std::pair<std::string, Tensor>>> CheckpointReader::read_all() const {

@@ -54,10 +54,9 @@ TEST_CASE("calls that differ name the first member against the first that differ
         "all_reduce \"dense/kernel\", step 7: worker:0 has 3 replicas in all, worker:2 4");
   other = a_sum();
   other.layout = 1;
-  CHECK(
-      difference(a_sum(), other) ==
-      "all_reduce \"dense/kernel\", step 7: worker:0 and worker:2 differ in the owners of the replicas, or in which of "
-      "them have a value");
+  CHECK(difference(a_sum(), other) ==
+        "all_reduce \"dense/kernel\", step 7: worker:0 and worker:2 differ in the owners of the replicas, or in which "
+        "replicas have a value");
   const Call sent{.kind = CallKind::kBroadcast, .name = "state", .step = 1, .root = 0, .size = 4};
   Call longer = sent;
   longer.size = 5;

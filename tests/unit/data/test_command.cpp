@@ -139,7 +139,7 @@ TEST_CASE("command: says what is wrong with its options, and is written as it wa
   CHECK(wrong(R"({"argv": ["x"], "format": "csv"})") == "[0].command.fields: is missing");
   CHECK(wrong(R"({"argv": ["x"], "format": "text", "header": true})").starts_with("[0].command.header: unknown"));
   CHECK(wrong(R"({"argv": ["x"], "format": "text", "path": "y"})") ==
-        "[0].command.path: unknown: the records are what the command prints");
+        "[0].command.path: unknown: the command prints the records");
   const auto stated = nlohmann::ordered_json::parse(
       printed_by("x", R"("format": "jsonl", "fields": {"x": {"dtype": "s64"}}, "on_error": "skip")"));
   const Plan plan = parse_plan(stated).value();

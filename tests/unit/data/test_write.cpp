@@ -53,7 +53,7 @@ TEST_CASE("write: an older file stays where a new one can't be made whole") {
 TEST_CASE("write: an array has one field and rows that are alike") {
   const TemporaryDirectory directory;
   CHECK(write(directory / "a.npy", R"([{"range": 5}, {"batch": 2}])").error().message ==
-        directory / "a.npy: element 2 is s64[1], but the first one is s64[2]: rows of an array are alike");
+        directory / "a.npy: element 2 is s64[1], but the first one is s64[2]: all rows of an array have one shape");
   CHECK(write(directory / "a.npy", R"([{"range": 5}, {"enumerate": {}}])").error().message ==
         directory / "a.npy: an .npy file has one array, but the elements have 2 fields");
   CHECK(write(directory / "a.npy", R"([{"range": 0}])").error().message == directory / "a.npy: there are no elements");

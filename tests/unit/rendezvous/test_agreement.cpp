@@ -118,9 +118,10 @@ TEST_CASE("agreement: says every ten seconds who is missing, and gives up after 
   agreement.lose(1, "gone", kStart + 21s);
   agreement.turned_away();
   agreement.tick(kStart + 25s);
-  CHECK(said(agreement) ==
-        "0 end 75 by 0: gave up waiting for 2 more launchers; h0 is here, and somebody with another key, or none, was "
-        "turned away (25s so far) (--join)");
+  CHECK(
+      said(agreement) ==
+      "0 end 75 by 0: gave up waiting for 2 more launchers; h0 is here, and a launcher with another key, or none, was "
+      "rejected (25s so far) (--join)");
   CHECK(agreement.is_over());
 }
 

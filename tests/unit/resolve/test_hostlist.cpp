@@ -47,7 +47,7 @@ TEST_CASE("hostlist: of several groups the last varies fastest, a suffix stays")
   CHECK(expand("rack[1-2]n[01-03]-ib") == "rack1n01-ib rack1n02-ib rack1n03-ib rack2n01-ib rack2n02-ib rack2n03-ib");
   CHECK(expand("[1-2][3,5]") == "13 15 23 25");
   CHECK(why("n[1-2]-ib", Compat::kTensorflow) ==
-        "'n[1-2]-ib' goes on after its brackets, which TensorFlow doesn't understand");
+        "'n[1-2]-ib' continues after its brackets, which TensorFlow doesn't understand");
 }
 
 TEST_CASE("hostlist: a range that runs backwards is nothing for TensorFlow and an error for Slurm") {

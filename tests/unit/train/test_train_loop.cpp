@@ -517,8 +517,8 @@ TEST_CASE("train loop: the end of the data is an end, and an error where steps w
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Code::kOutOfRange);
   CHECK(result.error().message ==
-        fmt::format("the data ended at step 15 of 20 (no more): repeat the dataset, or lower train.steps; what was "
-                    "trained is in {}/step-00000015.safetensors",
+        fmt::format("the data ended at step 15 of 20 (no more): repeat the dataset, or lower train.steps; the trained "
+                    "weights are in {}/step-00000015.safetensors",
                     directory.path()));
 }
 
