@@ -446,8 +446,8 @@ class Program:
         """Trains the program with tfd-run, and loads the weights into the model that was exported -> History.
 
         A training continues from its newest checkpoint, so epochs and steps are those of the whole training; start_over=True begins anew, and moves the
-        checkpoints aside. By default the length is the program's. devices: as in tfd-run --devices, 2 or "gpu:all"; processes: so many on this host, which
-        train together. validation: data to evaluate with after each epoch, as `data` of evaluation(). settings: other values of the program, as in
+        checkpoints aside. By default the length is the program's. devices: as in tfd-run --devices, 2 or "gpu:all"; processes: how many on this host train
+        together. validation: data to evaluate with after each epoch, as `data` of evaluation(). settings: other values of the program, as in
         tfd-run --set: train={"max_time": "10m"}, seed=1. verbose: whether progress is printed.
         Ctrl-C saves, loads the weights so far, and raises KeyboardInterrupt. TrainingError: tfd-run ended with an error.
         """
@@ -483,7 +483,9 @@ class Program:
         stated_directory = by_path.get("train.checkpoint.dir") or train.get("checkpoint", {}).get("dir")
         if stated_directory is None:
             own.append(("train.checkpoint.dir", str(self.directory / "checkpoints")))
-        checkpoints = pathlib.Path(by_path["train.checkpoint.dir"]) if "train.checkpoint.dir" in by_path else self.directory / (stated_directory or "checkpoints")
+        checkpoints = self.directory / (stated_directory or "checkpoints")
+        if "train.checkpoint.dir" in by_path:  # which is relative to the working directory, as a path of the shell is
+            checkpoints = pathlib.Path(stated_directory)
         command = [_needed_tool("tfd-run"), str(path), "--format", "json", *(["--devices", str(devices)] if devices is not None else []),
                    *(["--start-over"] if start_over else [])]
         for name, text in [*own, *lengths, *stated]:
@@ -500,7 +502,7 @@ class Program:
         record.checkpoint = str(checkpoint_path(checkpoints))
         self._load(record)
         if interrupted:
-            interrupted.args = (f"the training was interrupted at step {record.last_step}: {record.checkpoint} has its weights, and fit() continues from there",)
+            interrupted.args = (f"the training was interrupted at step {record.last_step}: {record.checkpoint} has its weights; fit() continues from there",)
             interrupted.history = record.result()
             raise interrupted
         return record.result()
