@@ -31,6 +31,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+import time
 
 try:
     import numpy as np
@@ -2114,7 +2115,7 @@ class _Torch(_Jax):
     def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False, attributes=()):
         """unused: parameters that have no gradient. made: the steps that torch has made, and with how many rows."""
         self.module, self.of_module, self.decays, self.made, self.draws = module, loss, decays, made, draws
-        self.attributes = attributes
+        self.attributes, self.draws_none = attributes, False  # draws_none: a trace has shown that a step needs no random numbers
         tensors = _torch_tensors(module)
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False) and name not in unused]
         others = [name for name in tensors if name not in trained]
@@ -2239,10 +2240,12 @@ class _Torch(_Jax):
             result, new = self._call(self.of_module, True, params, state, batch, rng)
             return (result[0], new, *result[1:]) if isinstance(result, (tuple, list)) else (result, new)
 
-        self.loss = with_numbers
-        module = super().training(batch, name, dataset)
-        if module.uses("rng"):
-            return module
+        if not self.draws_none:  # for another batch size it is traced once: the check of a step refuses numbers that would be constants
+            self.loss = with_numbers
+            module = super().training(batch, name, dataset)
+            if module.uses("rng"):
+                return module
+            self.draws_none = True
         self.loss = plain
         return super().training(batch, name, dataset)
 
@@ -2895,6 +2898,7 @@ class _Progress:
 
     def __init__(self, out):
         self.out, self.handle, self.lines, self.entry, self.held = out, None, [], None, None
+        self.shown_at = 0.0
         shell = sys.modules["IPython"].get_ipython() if out is sys.stdout and "IPython" in sys.modules else None
         if shell is not None and hasattr(shell, "kernel"):
             from IPython.display import display
@@ -2914,7 +2918,8 @@ class _Progress:
         if entered:
             metrics = {name: values[-1] for name, values in record.history.items() if not name.startswith("val_")}
             self.entry = f"{record.text()}  {_metrics_text(metrics)}"
-        if event["event"] == "step":
+        if event["event"] == "step" and (self.entry is not None or time.monotonic() > self.shown_at + 0.1):
+            self.shown_at = time.monotonic()
             rate = f"  {record.rate:.0f} steps/s" if record.rate else ""
             self.show(self.entry or f"{record.text()}  {_metrics_text(event['metrics'])}{rate}")
 
@@ -3352,9 +3357,10 @@ def _save(model, path):
         t.save(model.state_dict(), path)
 
 
-def _missing(path):
+def _missing(path, only_loads):
     """What has to be installed for this model, before anything is loaded; None if nothing is."""
-    needed = ("jax",) if path.rpartition(":")[0].endswith(".py") else ("keras", "jax")
+    is_file = path.rpartition(":")[0].endswith(".py")
+    needed = ("keras", "jax") if not is_file else () if only_loads else ("jax",)
     without = [name for name in needed if importlib.util.find_spec(name) is None]
     return f"{' and '.join(without)} {'are' if len(without) > 1 else 'is'} missing: pip install {' '.join(without)}" if without else None
 
@@ -3381,7 +3387,7 @@ def main(arguments=None):
         asked = _parser(fit).parse_args(arguments[1:] if fit else arguments)
         _check_options(asked)
         _check_model(asked.model)
-        if missing := _missing(asked.model):
+        if missing := _missing(asked.model, asked.load):
             raise _Refused(missing, 78)
         arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
         if fit and asked.validation_split is not None:

@@ -8,6 +8,7 @@ load export-bed
 
 @test "export: the program of a model that TensorFlow and Keras step otherwise is refused, and their models stay as they were" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import tfd_export
 import keras, numpy as np
@@ -57,6 +58,7 @@ PY
 
 @test "export: from Keras, two inputs, sample weights, regularizers and dropout; and the trained weights back" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >model.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers
@@ -108,6 +110,7 @@ PY
 
 @test "export: from Keras, two outputs with the same metrics, a frozen layer, half precision and its loss scale" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >model.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers
@@ -152,6 +155,7 @@ PY
 
 @test "export: README's first lines: a model of Keras trains, and its weights come back" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   readme_blocks
   cat >whole.py <<'PY'
 import subprocess
@@ -169,6 +173,7 @@ PY
 
 @test "export: from Keras, with tfd's random numbers, and what cannot be exported is said" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers, optimizers
@@ -221,6 +226,7 @@ PY
 
 @test "export: Keras' AUC, Precision, Recall and RootMeanSquaredError, on devices, in a cluster and in a group, are Keras' own of all rows" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import json, keras, numpy as np, tfd_export
 from keras.metrics import AUC, Precision, Recall, RootMeanSquaredError
@@ -263,6 +269,7 @@ PY
 
 @test "export: python -m tfd_export takes a saved Keras model, data and names, and saves it with the weights of a checkpoint" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >make.py <<'PY'
 import keras, numpy as np
 random = np.random.default_rng(1)
@@ -345,6 +352,7 @@ PY
 
 @test "export: program.fit() has Keras' losses and weights, is interrupted and continues, also in a notebook; tfd fit saves a model" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   export PATH=$(dirname "$PYTHON"):$PATH
   cat >model.py <<'PY'
 import tfd_export
@@ -466,6 +474,7 @@ PY
 
 @test "export: what tfd has made of the CNN is as good in Keras" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   tfd-run -q "$TFD_SOURCE/examples/cnn/program.json" --set train.steps=200 --set train.checkpoint.dir=ck </dev/null >events
   PYTHONPATH+=:$TFD_SOURCE/examples/cnn "$PYTHON" - <<'PY'
 import json
