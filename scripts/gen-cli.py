@@ -21,6 +21,7 @@ SHELLS = "bash zsh fish"  # of tfd completion
 BUILTINS = {  # commands of tfd itself beside help
     "completion": "print completions for a shell",
     "export": "make a program of a model",
+    "fit": "export, train and save a model",
     "schema": "print a JSON Schema",
 }
 PROGRAM = "PROGRAM"  # stands in an option's "complete" for the first positional
@@ -286,7 +287,7 @@ _tfd() {{
     mapfile -t COMPREPLY < <(compgen -W {bash_quote(SHELLS)} -- "${{COMP_WORDS[COMP_CWORD]}}")
     return
   fi
-  if [[ $name == export ]]; then
+  if [[ $name == export || $name == fit ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}")
     return
@@ -385,7 +386,7 @@ case $state in
       compadd {SCHEMAS}
     elif [[ $words[1] == completion ]]; then
       compadd {SHELLS}
-    elif [[ $words[1] == export ]]; then
+    elif [[ $words[1] == export || $words[1] == fit ]]; then
       _files
     else
       words[1]=tfd-$words[1]
@@ -456,7 +457,7 @@ complete -c tfd -f
     for name, summary in BUILTINS.items():
         out += f"complete -c tfd -n __fish_use_subcommand -a {name} -d {fish_quote(summary)}\n"
     out += f"complete -c tfd -n '__fish_seen_subcommand_from completion' -a {fish_quote(SHELLS)}\n"
-    out += "complete -c tfd -n '__fish_seen_subcommand_from export' -F\n"
+    out += "complete -c tfd -n '__fish_seen_subcommand_from export fit' -F\n"
     out += f"complete -c tfd -n '__fish_seen_subcommand_from schema' -a {fish_quote(SCHEMAS)}\n"
     names = " ".join(name[4:] for name in tools if name != "tfd")
     out += f"complete -c tfd -n '__fish_seen_subcommand_from help' -a {fish_quote(' '.join([names, *BUILTINS, *guides(tools)]))}\n"

@@ -4,10 +4,10 @@
     import tfd_export
     program = tfd_export.jax(loss, params, {"image": images, "label": labels}, "digits", optimizer={"adam": {"learning_rate": 0.001}})
     program.evaluation(accuracy, {"image": images, "label": labels}, data={"image": test_images, "label": test_labels})
-    ...                                                   # $ tfd-run digits/program.json
-    params = tfd_export.load_into(params, "digits")
+    params = program.fit(epochs=5).params                 # runs tfd-run; or train it at the shell, $ tfd-run digits, and
+    params = tfd_export.load_into(params, "digits")       # load the weights
 
-Without writing Python: python -m tfd_export model.keras --data train.npz, see --help.
+Without writing Python: python -m tfd_export model.keras --data train.npz, or tfd fit, which trains it, too; see --help.
 
 It writes what tfd-program(5) describes: program.json, one StableHLO module (text) per function, for any batch size, and the initial weights. One file
 that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
@@ -19,12 +19,19 @@ import importlib.util
 import inspect
 import json
 import os
+import math
 import pathlib
+import queue
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
+import sysconfig
+import tempfile
+import threading
+import time
 
 try:
     import numpy as np
@@ -385,6 +392,7 @@ class Program:
         self.directory = pathlib.Path(to)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._framework, self._batch, self._settings, self._checks = framework, batch, settings or {}, True
+        self._training_rows = self._validation = self._inputs = None
         optimizer = {optimizer: {}} if isinstance(optimizer, str) else optimizer
         self.document = {"v": 1, **({"weights": weights} if weights else {}), "variables": {}, "optimizer": optimizer, "datasets": {}, "functions": {}}
 
@@ -430,15 +438,148 @@ class Program:
     def prediction(self, function=None, inputs=None, *, name="predict", batch_sizes=None, fields=None):
         """Adds a function of the inputs of an example: function(params[, state], inputs) -> its result, an array or several. For a Keras
         model it is the model's own output. For tfd-run --predict, and for closures."""
-        inputs = self._framework.inputs(self._batch) if inputs is None else self._framework.batch(inputs, fields)
+        inputs = self._inputs = self._framework.inputs(self._batch) if inputs is None else self._framework.batch(inputs, fields)
         self._add(name, batch_sizes, _sizes(batch_sizes, inputs.size), inputs, lambda one: self._framework.prediction(function, one, name))
         self.write()
         return self
+
+    def fit(self, epochs=None, steps=None, devices=None, processes=None, validation=None, verbose=True, start_over=False, **settings):
+        """Trains the program with tfd-run, and loads the weights into the model that was exported -> History.
+
+        A training continues from its newest checkpoint, so epochs and steps are those of the whole training; start_over=True begins anew, and moves the
+        checkpoints aside. By default the length is the program's. devices: as in tfd-run --devices, 2 or "gpu:all"; processes: how many on this host train
+        together. validation: data to evaluate with after each epoch, as `data` of evaluation(). settings: other values of the program, as in
+        tfd-run --set: train={"max_time": "10m"}, seed=1. verbose: whether progress is printed.
+        Ctrl-C saves, loads the weights so far, and raises KeyboardInterrupt. TrainingError: tfd-run ended with an error.
+        """
+        for option in settings:
+            if option in _NOT_IN_FIT:
+                raise TypeError(f"fit() has no option {option}: {_NOT_IN_FIT[option]}")
+        if validation is not None and validation is not self._validation:
+            self.evaluation(data=validation)
+            self._validation = validation
+        stated = _as_sets(settings)
+        return self._fit(epochs, steps, devices, processes, stated, start_over, sys.stdout if verbose else None)
+
+    def _fit(self, epochs, steps, devices, processes, stated, start_over, out):
+        """The same, with settings as (path, JSON text)."""
+        if epochs is not None and steps is not None:
+            raise ValueError("fit: epochs and steps exclude each other")
+        for option, value in (("epochs", epochs), ("steps", steps), ("processes", processes)):
+            if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+                raise ValueError(f"fit: {option} is {value!r}, but has to be a whole number from 1 up")
+        path = self.directory / "program.json"
+        if not path.exists() or path.read_text() != _formatted(self.document) + "\n":
+            self.write()
+        train, by_path = self.document["train"], dict(stated)
+        if epochs is None and steps is None and "train.epochs" not in by_path and "train.steps" not in by_path:
+            epochs, steps = train.get("epochs"), train.get("steps")
+            lengths = []
+        else:
+            lengths = [(f"train.{name}", str(int(value))) for name, value in (("epochs", epochs), ("steps", steps)) if value is not None]
+        record = _Record(self._steps_of_epoch(by_path), epochs)
+        own = [("train.log_every", str(record.log_every(steps, self._has_formulas())))]
+        if record.of_epoch and "evaluate" in train and "every" not in train["evaluate"]:
+            own.append(("train.evaluate.every", str(record.of_epoch)))
+        stated_directory = by_path.get("train.checkpoint.dir") or train.get("checkpoint", {}).get("dir")
+        if stated_directory is None:
+            own.append(("train.checkpoint.dir", str(self.directory / "checkpoints")))
+        checkpoints = self.directory / (stated_directory or "checkpoints")
+        if "train.checkpoint.dir" in by_path:  # which is relative to the working directory, as a path of the shell is
+            checkpoints = pathlib.Path(stated_directory)
+        command = [_needed_tool("tfd-run"), str(path), "--format", "json", *(["--devices", str(devices)] if devices is not None else []),
+                   *(["--start-over"] if start_over else [])]
+        for name, text in [*own, *lengths, *stated]:
+            command += ["--set", f"{name}={text}"]
+        if processes is not None and processes > 1:
+            command = [_needed_tool("tfd-launch"), "-n", str(int(processes)), "--", *command]
+        progress = _Progress(out)
+        code, said, interrupted = _run_tool(command, lambda event: progress.take(record, event), progress.hold)
+        progress.end(failed=code != 0 and not interrupted)
+        if code != 0 and not (interrupted and record.reason == "interrupted"):
+            if interrupted and code in (-signal.SIGTERM, 128 + signal.SIGTERM, 75):
+                raise interrupted
+            raise TrainingError(*_failure(command[0], code, said))
+        record.checkpoint = str(checkpoint_path(checkpoints))
+        self._load(record)
+        if interrupted:
+            interrupted.args = (f"the training was interrupted at step {record.last_step}: {record.checkpoint} has its weights; fit() continues from there",)
+            interrupted.history = record.result()
+            raise interrupted
+        return record.result()
+
+    def evaluate(self):
+        """The metrics of the newest checkpoint, {name: value}, by tfd-run --evaluate."""
+        if "evaluate" not in self.document["train"]:
+            raise ValueError("evaluate: the program has no evaluation: call evaluation() before")
+        found = []
+        command = [_needed_tool("tfd-run"), str(self.directory / "program.json"), "--format", "json", "--evaluate"]
+        code, said, interrupted = _run_tool(command, lambda event: found.append(event.get("metrics")), lambda line: None)
+        if interrupted:
+            raise interrupted
+        if code != 0:
+            raise TrainingError(*_failure(command[0], code, said))
+        return found[-1]
+
+    def predict(self, x):
+        """Returns the prediction of the newest checkpoint for these inputs: an array with a row for each. Runs tfd-run --predict."""
+        if self._inputs is None:
+            raise ValueError("predict: the program has no prediction: call prediction() before")
+        names = self._inputs.names
+        if not (isinstance(x, dict) and all(name in x for name in names)):
+            x = _flattened({"x": x}) if hasattr(self._framework, "model") else {names[0]: x} if len(names) == 1 else _flattened(x)
+        function = next(name for name, one in self.document["functions"].items() if any("result" in output for output in one["outputs"]))
+        with tempfile.TemporaryDirectory() as folder:
+            fields = {}
+            for name, (shape, dtype) in zip(names, self._inputs.specs):
+                if name not in x or np.shape(x[name])[1:] != shape[1:]:
+                    found = f"it has the shape {list(np.shape(x[name]))}" if name in x else f"there are {', '.join(x)}"
+                    raise ValueError(f"predict: {name!r} has to be of the shape [rows{''.join(f', {one}' for one in shape[1:])}]; {found}")
+                fields[name] = {"path": f"{folder}/{len(fields)}.npy"}
+                np.save(fields[name]["path"], np.asarray(x[name], dtype))
+            data = [{"npy": {"fields": fields}}, {"batch": {"size": self._inputs.size}}]
+            command = [_needed_tool("tfd-run"), str(self.directory / "program.json"), "--predict", function, "--dataset", json.dumps(data), "--output",
+                       f"{folder}/result.npy"]
+            code, said, interrupted = _run_tool(command, lambda event: None, lambda line: None)
+            if interrupted:
+                raise interrupted
+            if code != 0:
+                raise TrainingError(*_failure(command[0], code, said))
+            return np.load(f"{folder}/result.npy")
+
+    def _steps_of_epoch(self, by_path):
+        """How many steps an epoch has, where that is known here: of arrays, whose batches replicas share."""
+        if self._training_rows is None or any(name.startswith(("datasets", "train.replicas")) for name in by_path):
+            return None
+        document = self.document
+        data = {one["dataset"] for one in document["functions"][document["train"]["function"]]["inputs"] if isinstance(one, dict) and "dataset" in one}
+        stages = document["datasets"][data.pop()] if len(data) == 1 else []
+        size = next((stage["batch"]["size"] for stage in stages if "batch" in stage), None)
+        return self._training_rows // size if size and document["train"].get("replicas") == "split" else None
+
+    def _has_formulas(self):
+        """Whether metrics of several intervals have no mean."""
+        return any("formula" in one for one in self.document["functions"][self.document["train"]["function"]]["outputs"])
+
+    def _load(self, record):
+        """Loads the checkpoint into the model; of JAX the trees come anew."""
+        framework = self._framework
+        target = getattr(framework, "model", None) or getattr(framework, "module", None)
+        if target is not None:
+            load_into(target, record.checkpoint)
+        elif isinstance(framework, _TensorFlow):
+            if framework.names:
+                load_into(framework.names, record.checkpoint)
+        else:
+            params, state = framework.initial
+            record.params = load_into(params, record.checkpoint)
+            record.state = None if state is None else load_into(state, record.checkpoint)
 
     def _training(self, name, batch_sizes, data, dataset, train, check):
         train = _train_settings(train)
         sizes = _sizes(batch_sizes, self._batch.size)
         data = self._batch.flat(data)
+        self._training_rows = _rows(data)
         if _rows(data) is not None and _rows(data) < sizes[0]:
             raise ValueError(f"data: there are {_rows(data)} examples, fewer than a batch of {sizes[0]}")
         self._add(name, batch_sizes, sizes, self._batch, lambda one: self._framework.training(one, name, dataset),
@@ -454,7 +595,7 @@ class Program:
 
     def _check_pipeline(self, name, data):
         """Raises a ValueError if tfd-run, where it is installed, refuses a stated pipeline. Files may still be missing."""
-        tool = shutil.which("tfd-run") or shutil.which("tfd-run", path=str(pathlib.Path(sys.executable).parent))
+        tool = _tool("tfd-run")
         if not isinstance(data, (list, tuple)) or tool is None:
             return
         done = subprocess.run([tool, "--check", str(self.directory / "program.json")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -1974,7 +2115,7 @@ class _Torch(_Jax):
     def __init__(self, module, loss, platforms, decays, unused=(), made=None, draws=False, attributes=()):
         """unused: parameters that have no gradient. made: the steps that torch has made, and with how many rows."""
         self.module, self.of_module, self.decays, self.made, self.draws = module, loss, decays, made, draws
-        self.attributes = attributes
+        self.attributes, self.draws_none = attributes, False  # draws_none: a trace has shown that a step needs no random numbers
         tensors = _torch_tensors(module)
         trained = [name for name, tensor in tensors.items() if getattr(tensor, "requires_grad", False) and name not in unused]
         others = [name for name in tensors if name not in trained]
@@ -2099,10 +2240,12 @@ class _Torch(_Jax):
             result, new = self._call(self.of_module, True, params, state, batch, rng)
             return (result[0], new, *result[1:]) if isinstance(result, (tuple, list)) else (result, new)
 
-        self.loss = with_numbers
-        module = super().training(batch, name, dataset)
-        if module.uses("rng"):
-            return module
+        if not self.draws_none:  # for another batch size it is traced once: the check of a step refuses numbers that would be constants
+            self.loss = with_numbers
+            module = super().training(batch, name, dataset)
+            if module.uses("rng"):
+                return module
+            self.draws_none = True
         self.loss = plain
         return super().training(batch, name, dataset)
 
@@ -2554,6 +2697,266 @@ def _constants(environment):
         environment.t2j_iso = own
 
 
+# ---------------------------------------------------------------------------------------------------- training
+
+class TrainingError(RuntimeError):
+    """A tool of tfd ended with an error: its message, and `code`, its exit code (tfd-exit(7))."""
+
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code
+
+
+class History:
+    """The course of a training, as in Keras' History.
+
+    history: {metric: [value, …]} with a value for each epoch, or for each interval of the log where the length of an epoch isn't known; val_METRIC: those
+    of evaluations. epoch, step: of each entry the epoch, from 0, and the step. evaluation: the metrics of the last evaluation. checkpoint: the file of
+    the weights. reason: why the training ended, such as "done". params, state: of JAX the trees with the trained values.
+    """
+
+    def __init__(self, **values):
+        vars(self).update(values)
+
+    def __repr__(self):
+        last = {name: values[-1] for name, values in self.history.items() if values}
+        return f"<History: {len(self.step)} entries to step {self.last_step}, {_metrics_text(last) or 'nothing trained'}>"
+
+
+# Parameters of other frameworks' fit(), and the ones to use here.
+_NOT_IN_FIT = {"batch_size": "it is that of the batch that was exported", "callbacks": "`tfd help tensorflow` says what there is in their place",
+               "validation_data": "validation=(x, y)", "validation_split": "give the rows as validation=(x, y)", "x": "the data are those that were exported",
+               "y": "the data are those that were exported", "initial_epoch": "a training continues by itself",
+               "learning_rate": 'optimizer={"adam": {"learning_rate": 0.001}}', "shuffle": "it is a stage of the program's dataset",
+               "max_time": 'train={"max_time": "10m"}'}
+
+
+def _as_sets(settings):
+    """Settings as (path, JSON text) for tfd-run --set; those of `train` are set one by one, so that the others stay."""
+    found = []
+    for name, value in settings.items():
+        if name == "train" and isinstance(value, dict):
+            _check_keys("train", value, _TRAIN_KEYS)
+            for key, part in value.items():
+                inner = part.items() if isinstance(part, dict) and key in ("checkpoint", "evaluate") else [(None, part)]
+                found += [(f"train.{key}{'.' + one if one else ''}", of) for one, of in inner]
+        else:
+            found.append((name, value))
+    return [(path, value if isinstance(value, str) else json.dumps(value)) for path, value in found]
+
+
+def _tool(name):
+    """The path of a tool: of the installation that this module is of, else from PATH; None if there is none."""
+    here = pathlib.Path(__file__).resolve().parent
+    folders = [str(here.parents[1] / "bin")] if here.name == "tfd" else []
+    return next(filter(None, (shutil.which(name, path=folder) for folder in [*folders, sysconfig.get_path("scripts"), None])), None)
+
+
+def _needed_tool(name):
+    path = _tool(name)
+    if path is None:
+        raise TrainingError(f"there is no {name} beside tfd_export nor in PATH: pip install tfdist", 78)
+    return path
+
+
+class _Stopped(KeyboardInterrupt):
+    """A signal that ends this process, where it is treated as Ctrl-C is."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.signal = number
+
+
+def _run_tool(command, take, say):
+    """Runs a tool: take(event) gets its events, say(line) its lines of stderr -> its exit code, these lines, and the KeyboardInterrupt that came.
+
+    The tool has a session of its own, so that Ctrl-C comes here only, in a notebook and on a terminal, and is passed on once. If this process is killed, a
+    training notices that nobody reads its events, saves, and ends. A second Ctrl-C ends it at once.
+    """
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                             start_new_session=True)
+    lines = queue.SimpleQueue()
+
+    def read(stream, kind):
+        with stream:
+            for line in stream:
+                lines.put((kind, line.rstrip("\n")))
+        lines.put((kind, None))
+
+    readers = [threading.Thread(target=read, args=of, daemon=True) for of in ((child.stdout, "event"), (child.stderr, "said"))]
+    for reader in readers:
+        reader.start()
+    before, said, interrupted, ended = {}, [], None, 0
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            known = signal.getsignal(number)
+            if known is _stop or number == signal.SIGINT and callable(known):
+                before[number] = signal.signal(number, lambda number, _: lines.put((number, None)))
+    try:
+        while ended < len(readers):
+            kind, line = lines.get()
+            if kind in before:
+                interrupted = KeyboardInterrupt() if kind == signal.SIGINT else _Stopped(kind)
+                child.terminate()  # as SIGINT, which children of a background job of a shell ignore
+            elif line is None:
+                ended += 1
+            elif kind == "event":
+                with contextlib.suppress(ValueError):
+                    take(json.loads(line[line.index("{"):]))  # tfd-launch puts the task before it
+            else:
+                said.append(line)
+                say(line)
+        return child.wait(), said, interrupted
+    except BaseException:
+        child.terminate()
+        raise
+    finally:
+        for number, known in before.items():
+            signal.signal(number, known)
+
+
+def _failure(tool, code, said):
+    """The message and the code of a tool that failed."""
+    tool = pathlib.Path(tool).name
+    if code < 0:
+        return f"{tool} died of {signal.Signals(-code).name}", 128 - code
+    own = [re.sub(r"^(?:\w+:\d+: )?tfd-run: ", "", line) for line in said if re.match(r"(?:\w+:\d+: )?tfd-run: ", line)]
+    lines = own or said
+    return (lines[-1].removeprefix(f"{tool}: ") if lines else f"{tool} ended with {code}"), code
+
+
+class _Record:
+    """Reads the events of a training, shows its progress, and collects a History."""
+
+    def __init__(self, of_epoch, epochs):
+        self.of_epoch, self.epochs, self.steps = of_epoch, epochs, None
+        self.history, self.epoch, self.step, self.evaluation = {}, [], [], {}
+        self.task = self.reason = self.checkpoint = self.params = self.state = None
+        self.last_step, self.rate, self.parts = 0, None, []  # parts: (steps, metrics) of the epoch so far
+
+    def log_every(self, steps, has_formulas):
+        """The steps between two events: about a hundred in a training. An epoch is a multiple of it, so that its mean is known."""
+        if not self.of_epoch:
+            return max(1, min(100, (steps or 10000) // 100))
+        wanted = 1 if has_formulas else min(100, max(1, 100 / (self.epochs or max(1, (steps or 1) / self.of_epoch))))
+        divisors = [one for one in range(1, min(self.of_epoch, 1000) + 1) if self.of_epoch % one == 0]
+        return self.of_epoch // min(divisors, key=lambda one: abs(math.log(one / wanted)))
+
+    def take(self, event):
+        """Whether there is a new entry."""
+        kind = event.get("event")
+        if kind == "start" and event.get("worker", 0) == 0:
+            self.task, self.steps, self.last_step = event.get("task"), event.get("steps"), event.get("step", 0)
+        if event.get("task") != self.task:
+            return False
+        metrics = event.get("metrics", {})
+        if kind == "step":
+            self.parts.append((event["step"] - self.last_step, metrics))
+            self.last_step, self.rate = event["step"], event.get("rates", {}).get("steps_per_second")
+            if not self.of_epoch or self.last_step % self.of_epoch == 0:
+                return self.enter()
+        elif kind == "eval":
+            self.evaluation = dict(metrics)
+            for name, value in metrics.items() if self.step or self.parts else ():
+                self.history.setdefault(f"val_{name}", []).append(value)
+        elif kind == "end":
+            self.reason, self.last_step = event.get("reason"), event.get("step", self.last_step)
+        return kind == "end" and bool(self.parts) and self.enter()
+
+    def enter(self):
+        """Makes an entry of the intervals since the last one."""
+        total = sum(steps for steps, _ in self.parts)
+        for name in self.parts[-1][1]:
+            values = [(steps, metrics[name]) for steps, metrics in self.parts if isinstance(metrics.get(name), (int, float))]
+            self.history.setdefault(name, []).append(sum(steps * value for steps, value in values) / (total or 1) if len(values) == len(self.parts)
+                                                     else self.parts[-1][1][name])
+        self.step.append(self.last_step)
+        self.epoch.append((self.last_step - 1) // self.of_epoch if self.of_epoch else len(self.epoch))
+        self.parts = []
+        return True
+
+    def text(self):
+        """How far it is."""
+        words = []
+        if self.of_epoch:
+            epoch = max(0, self.last_step - 1) // self.of_epoch + 1
+            words.append(f"epoch {epoch}{f'/{self.epochs}' if self.epochs else ''}")
+        words.append(f"step {self.last_step}{f'/{self.steps}' if self.steps else ''}")
+        return "  ".join(words)
+
+    def result(self):
+        own = ("history", "epoch", "step", "evaluation", "reason", "checkpoint", "params", "state", "last_step")
+        return History(**{name: getattr(self, name) for name in own})
+
+
+def _metrics_text(metrics):
+    return "  ".join(f"{name} {value:.4g}" if isinstance(value, (int, float)) else f"{name} {value}" for name, value in metrics.items())
+
+
+class _Progress:
+    """Shows a training: on a terminal by a line in place, in a notebook by a display that changes, elsewhere by a line for each entry of the history."""
+
+    def __init__(self, out):
+        self.out, self.handle, self.lines, self.entry, self.held = out, None, [], None, None
+        self.shown_at = 0.0
+        shell = sys.modules["IPython"].get_ipython() if out is sys.stdout and "IPython" in sys.modules else None
+        if shell is not None and hasattr(shell, "kernel"):
+            from IPython.display import display
+            self.handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self.in_place = out is not None and self.handle is None and out.isatty() and os.environ.get("TERM") != "dumb"
+
+    def take(self, record, event):
+        """Shows what an event changes."""
+        self.hold(None)
+        entered = record.take(event)
+        if event.get("task") != record.task:
+            return
+        if event["event"] == "eval" and self.entry is not None and event.get("step") == record.last_step:
+            self.entry += "  " + _metrics_text({f"val_{name}": value for name, value in event.get("metrics", {}).items()})
+        elif event["event"] in ("step", "end"):
+            self.finish()
+        if entered:
+            metrics = {name: values[-1] for name, values in record.history.items() if not name.startswith("val_")}
+            self.entry = f"{record.text()}  {_metrics_text(metrics)}"
+        if event["event"] == "step" and (self.entry is not None or time.monotonic() > self.shown_at + 0.1):
+            self.shown_at = time.monotonic()
+            rate = f"  {record.rate:.0f} steps/s" if record.rate else ""
+            self.show(self.entry or f"{record.text()}  {_metrics_text(event['metrics'])}{rate}")
+
+    def finish(self):
+        """The entry stays."""
+        if self.entry is not None:
+            self.say(self.entry)
+        self.entry = None
+
+    def hold(self, line):
+        """A line that stays, once something follows it: the last one of a tool that fails becomes an exception."""
+        if self.held is not None:
+            self.say(self.held)
+        self.held = line
+
+    def say(self, line):
+        """A line that stays."""
+        self.lines = [*self.lines[-19:], line]
+        if self.handle is not None:
+            self.show()
+        elif self.out is not None:
+            print(f"\r\x1b[K{line}" if self.in_place else line, file=self.out, flush=True)
+
+    def show(self, line=""):
+        """A line that the next one replaces."""
+        if self.handle is not None:
+            self.handle.update({"text/plain": "\n".join([*self.lines, line] if line else self.lines)}, raw=True)
+        elif self.in_place:
+            print(f"\r\x1b[K{line[:shutil.get_terminal_size().columns - 1]}", end="", file=self.out, flush=True)
+
+    def end(self, failed):
+        self.finish()
+        if not failed:
+            self.hold(None)
+        self.show()
+
+
 # ---------------------------------------------------------------------------------------------------- python -m tfd_export
 
 _MANUAL = """
@@ -2580,33 +2983,59 @@ class _Refused(Exception):
         self.code = code
 
 
-def _parser():
+_FIT_MANUAL = """
+MODEL and DATA are those of python -m tfd_export --help: model.keras or FILE.py:NAME; FILE.npz, FILE.csv or FIELD=FILE.npy.
+
+examples:
+  tfd fit model.keras --data train.csv --label y
+  tfd fit model.keras --data train.npz --validation-split 0.2 --epochs 10
+  tfd fit net.py:Net --loss cross_entropy --metric accuracy --data train.npz --to trained.pt
+
+The same command continues: with more --epochs it trains on. The exit codes are those of tfd-exit(7); 75: interrupted and saved, repeat the command.
+"""
+
+
+def _parser(fit=False):
     import argparse
 
     class Parser(argparse.ArgumentParser):
         def error(self, message):
             raise _Refused(f"{message}; see --help", 64)
 
-    parser = Parser("python -m tfd_export", description="Exports a model as a program that tfd-run and tfd-coordinate train: tfd-export(1).",
-                    epilog=_MANUAL, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    name, what, manual = ("tfd fit", "Exports a model, trains it with tfd-run, and saves it with the trained weights: tfd-fit(1).", _FIT_MANUAL) if fit else (
+        "python -m tfd_export", "Exports a model as a program that tfd-run and tfd-coordinate train: tfd-export(1).", _MANUAL)
+    parser = Parser(name, description=what, epilog=manual, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = parser.add_argument
     add("model", metavar="MODEL")
     add("--data", nargs="+", metavar="DATA", help="what to train with")
     add("--test", nargs="+", metavar="DATA", help="what to evaluate with (default: no evaluation)")
     add("--label", metavar="COLUMN", help="column of a .csv that is y, by its name or number (default: the last one)")
-    add("--to", metavar="DIR", help="the program's directory (default: the name of the model)")
+    if fit:
+        add("--validation-split", type=float, metavar="SHARE", help="evaluate with the last rows of the data in place of training with them, such as 0.2")
+        add("--to", metavar="FILE", help="where to save the trained model (default: trained.keras, or trained.pt, beside the model)")
+        add("--program", metavar="DIR", help="directory of the program and its checkpoints (default: the name of the model)")
+        add("--devices", metavar="N|LIST", help="as in tfd-run: 2 or gpu:all, for example; they share each batch (default: 1)")
+        add("--processes", type=int, metavar="N", help="processes on this host that train together (default: 1)")
+        add("--seed", type=int, metavar="N", help="of the initial weights and of all that is random: the same command trains the same weights")
+        add("--set", action="append", default=[], metavar="PATH=VALUE", help="another value of the program, as in tfd-run; repeatable")
+        add("--start-over", action="store_true", help="train from the beginning, and move earlier checkpoints aside")
+        add("--quiet", "-q", action="store_true", help="print errors only, and the path of the trained model")
+    else:
+        add("--to", metavar="DIR", help="the program's directory (default: the name of the model)")
     add("--loss", metavar="NAME", help="as in Keras' compile(), or of torch.nn.functional (default: that of the compiled model)")
     add("--optimizer", metavar="NAME", help="its name, or as in program.json: '{\"sgd\": {\"momentum\": 0.9}}' (default: that of the compiled model, or adam)")
     add("--learning-rate", "--lr", type=float, metavar="RATE", help="its learning rate")
     add("--metric", action="append", metavar="NAME", help="as in Keras' compile(), or accuracy; repeatable (default: those of the compiled model)")
-    add("--batch-size", type=int, metavar="N", default=32, help="rows of a batch (default: %(default)s)")
+    add("--batch-size", "--batch", type=int, metavar="N", default=32, help="rows of a batch (default: %(default)s)")
     add("--epochs", type=int, metavar="N", help="passes over the data (default: 1)")
     add("--steps", type=int, metavar="N", help="batches to train with, in place of --epochs")
     add("--state-dict", metavar="FILE", help="weights of a torch module, as torch.save() or safetensors wrote them")
     add("--import", dest="imports", action="append", default=[], metavar="FILE.py", help="Python that registers the model's own layers; repeatable")
-    add("--load", metavar="CHECKPOINT", help="don't export: save the model with the weights of a checkpoint to --to")
+    if not fit:
+        add("--load", metavar="CHECKPOINT", help="don't export: save the model with the weights of a checkpoint to --to")
     add("--no-check", action="store_true", help="don't compare a step of the exported module with one of the framework")
     add("--verbose", action="store_true", help="show where in Python an error comes from")
+    parser.set_defaults(fit=fit, **({"load": None} if fit else {}))
     return parser
 
 
@@ -2817,6 +3246,8 @@ def _check_options(asked):
         if asked.to is None:
             raise _Refused("--load needs --to, the file to save to", 64)
         return
+    if asked.fit:
+        _check_fit_options(asked)
     if not asked.data:
         raise _Refused("--data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy", 64)
     if asked.epochs is not None and asked.steps is not None:
@@ -2824,6 +3255,61 @@ def _check_options(asked):
     for option in ("batch_size", "epochs", "steps"):
         if (getattr(asked, option) or 1) < 1 or getattr(asked, option) == 0:
             raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
+
+
+def _check_fit_options(asked):
+    is_torch = asked.model.rpartition(":")[0].endswith(".py")
+    if asked.to is not None and not is_torch and not asked.to.endswith((".keras", ".h5")):
+        raise _Refused(f"--to: a Keras model is saved to a .keras file, not to {asked.to}", 64)
+    if asked.validation_split is not None and asked.test:
+        raise _Refused("--validation-split and --test exclude each other", 64)
+    if asked.validation_split is not None and not 0 < asked.validation_split < 1:
+        raise _Refused(f"--validation-split has to be between 0 and 1, not {asked.validation_split:g}", 64)
+    if asked.processes is not None and asked.processes < 1:
+        raise _Refused("--processes has to be 1 or more", 64)
+    for one in asked.set:
+        if not one.partition("=")[1]:
+            raise _Refused(f"--set {one}: it has to be PATH=VALUE, such as train.log_every=10", 64)
+    for name in ("tfd-run", *(["tfd-launch"] if (asked.processes or 1) > 1 else [])):
+        if _tool(name) is None:
+            raise _Refused(f"there is no {name} beside tfd_export nor in PATH: pip install tfdist", 78)
+
+
+def _split(arrays, share):
+    """The rows to train with, and the last ones, to evaluate with."""
+    rows = len(next(iter(arrays.values())))
+    first = int(rows * (1 - share))
+    if first in (0, rows):
+        raise _Refused(f"--validation-split {share:g} of {rows} rows leaves none to {'evaluate' if first else 'train'} with")
+    return ({name: array[rows_of] for name, array in arrays.items()} for rows_of in (slice(first), slice(first, None)))
+
+
+def _fit_as_asked(model, asked, arrays, test):
+    """Exports a model, trains it and saves it: tfd fit."""
+    def say(text):
+        if not asked.quiet:
+            print(f"tfd fit: {text}", file=sys.stderr, flush=True)
+
+    to = asked.to or str(pathlib.Path(asked.model.rpartition(":")[0] or asked.model).parent / ("trained.keras" if _is_keras(model) else "trained.pt"))
+    if _is_keras(model) != to.endswith((".keras", ".h5")):
+        raise _Refused(f"--to: {'a Keras model is saved to a .keras file' if _is_keras(model) else 'a torch module has no .keras file'}, not to {to}", 64)
+    asked.to = asked.program
+    program = _export_as_asked(model, asked, arrays, test)
+    sets = [("seed", str(asked.seed))] if asked.seed is not None else []
+    sets += [tuple(one.split("=", 1)) for one in asked.set]
+    say(f"exported {asked.model} to {program.directory}, with {_rows_text(arrays, test)}")
+    say("training; Ctrl-C saves and ends, and the same command continues")
+    history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr)
+    _save(model, to)
+    say(f"saved the weights of {history.checkpoint} to {to}")
+    more = "" if asked.steps else f", with --epochs {2 * (asked.epochs or 1)}, for example,"
+    say(f"the same command{more} continues the training; --start-over begins anew; without Python: tfd-run {program.directory}")
+    print(to)
+
+
+def _rows_text(arrays, test):
+    rows = [len(next(iter(of.values()))) for of in (arrays, test) if of]
+    return f"{rows[0]} rows to train with" + (f" and {rows[1]} to evaluate with" if len(rows) > 1 else "")
 
 
 def _export_as_asked(model, asked, arrays, test):
@@ -2858,13 +3344,31 @@ def _name_of(model):
 def _save_with(model, asked):
     """Saves the model with the weights of a checkpoint."""
     load_into(model, asked.load)
+    if _is_keras(model) and not asked.to.endswith((".keras", ".h5")):
+        raise _Refused(f"--to: a Keras model is saved to a .keras file, not to {asked.to}", 64)
+    _save(model, asked.to)
+
+
+def _save(model, path):
     if _is_keras(model):
-        if not asked.to.endswith((".keras", ".h5")):
-            raise _Refused(f"--to: a Keras model is saved to a .keras file, not to {asked.to}", 64)
-        model.save(asked.to)
+        model.save(path)
     else:
         import torch as t
-        t.save(model.state_dict(), asked.to)
+        t.save(model.state_dict(), path)
+
+
+def _missing(path, only_loads):
+    """The message that says what to install for this model, before anything is loaded; None if nothing is missing."""
+    is_file = path.rpartition(":")[0].endswith(".py")
+    needed = ("keras", "jax") if not is_file else () if only_loads else ("jax",)
+    without = [name for name in needed if importlib.util.find_spec(name) is None]
+    return f"{' and '.join(without)} {'are' if len(without) > 1 else 'is'} missing: pip install {' '.join(without)}" if without else None
+
+
+def _install(problem):
+    """The first line of an ImportError, and what to install."""
+    with_it = {"keras": "keras jax", "jax": "jax", "torch": "torch torchax jax", "torchax": "torchax"}.get(getattr(problem, "name", None))
+    return f"{_first_line(problem)}{f': pip install {with_it}' if with_it and isinstance(problem, ModuleNotFoundError) else ''}"
 
 
 def _first_line(problem):
@@ -2875,15 +3379,26 @@ def _first_line(problem):
 
 
 def main(arguments=None):
-    """Runs `python -m tfd_export` -> the exit code."""
-    asked = None
+    """Runs `python -m tfd_export`, or `tfd fit` if the first argument is `fit` -> the exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    fit = arguments[:1] == ["fit"]
+    name, asked = "tfd fit" if fit else "tfd_export", None
     try:
-        asked = _parser().parse_args(arguments)
+        asked = _parser(fit).parse_args(arguments[1:] if fit else arguments)
         _check_options(asked)
         _check_model(asked.model)
+        if missing := _missing(asked.model, asked.load):
+            raise _Refused(missing, 78)
         arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
+        if fit and asked.validation_split is not None:
+            arrays, test = _split(arrays, asked.validation_split)
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is installed
+        if fit:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) == signal.SIG_DFL:
+                    signal.signal(number, _stop)
+            _seed(asked)
         model = _load_model(asked.model)
         if asked.state_dict:
             if _is_keras(model):
@@ -2892,16 +3407,46 @@ def main(arguments=None):
         if asked.load:
             _save_with(model, asked)
             print(asked.to)
-            return 0
-        program = _export_as_asked(model, asked, arrays, test)
-        print(program.directory / "program.json")
-        _say_next(program)
+        elif fit:
+            _fit_as_asked(model, asked, arrays, test)
+        else:
+            program = _export_as_asked(model, asked, arrays, test)
+            print(program.directory / "program.json")
+            _say_next(program)
         return 0
+    except KeyboardInterrupt as problem:
+        if hasattr(problem, "history"):
+            print(f"{name}: interrupted at step {problem.history.last_step}: the same command continues from {problem.history.checkpoint}", file=sys.stderr)
+            return 75
+        number = getattr(problem, "signal", signal.SIGINT)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        return 128 + number
     except Exception as problem:
         if asked is not None and asked.verbose:
             raise
-        print(f"tfd_export: {_first_line(problem)}", file=sys.stderr)
-        return problem.code if isinstance(problem, _Refused) else 78 if isinstance(problem, ImportError) else 65
+        print(f"{name}: {_install(problem)}", file=sys.stderr)
+        return problem.code if isinstance(problem, (_Refused, TrainingError)) else 78 if isinstance(problem, ImportError) else 65
+
+
+def _stop(number, _):
+    raise _Stopped(number)
+
+
+def _seed(asked):
+    """Seeds what makes initial weights, of the frameworks that the model needs."""
+    if asked.seed is None:
+        return
+    if asked.model.rpartition(":")[0].endswith(".py"):
+        import random
+        random.seed(asked.seed)
+        np.random.seed(asked.seed % 2 ** 32)
+        if importlib.util.find_spec("torch"):
+            import torch as t
+            t.manual_seed(asked.seed)
+    if importlib.util.find_spec("keras"):
+        import keras as k
+        k.utils.set_random_seed(asked.seed % 2 ** 32)
 
 
 if __name__ == "__main__":

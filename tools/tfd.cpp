@@ -37,9 +37,10 @@ struct Builtin {
   Result<int> (*run)(const std::vector<std::string>& arguments, Io& io);
 };
 Result<int> schema(const std::vector<std::string>& names, Io& io);
-constexpr std::array<Builtin, 3> kBuiltins{{
+constexpr std::array<Builtin, 4> kBuiltins{{
     {"completion", "the completions of all tools, for bash, zsh or fish", general::print_completion},
     {"export", "make a program of a model: python -m tfd_export", general::run_exporter},
+    {"fit", "export a model, train it, and save it with its new weights", general::run_fit},
     {"schema", "the JSON Schema of programs, cluster specs or events", schema},
 }};
 
@@ -68,11 +69,11 @@ std::map<std::string, fs::path> find_tools(const Environment& env) {
 Result<fs::path> find_tool(const std::string& name, const Environment& env, const std::vector<std::string>& also = {}) {
   const auto tools = find_tools(env);
   if (const auto found = tools.find(name); found != tools.end()) return found->second;
-  for (const std::string_view like : {"train", "fit", "evaluate", "predict"})
+  for (const std::string_view like : {"train", "evaluate", "predict"})
     if (name == like)
       return fail(Code::kUsage,
-                  "unknown command '{}': tfd run trains, evaluates and predicts on this host, tfd coordinate "
-                  "on a cluster",
+                  "unknown command '{}': tfd fit trains a model, tfd run trains, evaluates and predicts with a program "
+                  "on this host, tfd coordinate on a cluster",
                   name);
   if (name == "init" || name == "new")
     return fail(Code::kUsage,
@@ -254,7 +255,7 @@ int TFD_MAIN(tfd)(int argc, char** argv) {
        .usage = "[OPTIONS] COMMAND [ARG…]",
        .options = {{.names = "COMMAND",
                     .help = "The tool to run: serve means tfd-serve; help [COMMAND] explains; completion SHELL, export "
-                            "MODEL and schema [NAME] are tfd's own",
+                            "MODEL, fit MODEL and schema [NAME] are tfd's own",
                     .target = &command,
                     .words = guides()}},  // what may follow help besides
        .examples = {{"tfd help", "the tools by group, with descriptions"},

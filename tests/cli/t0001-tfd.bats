@@ -56,7 +56,7 @@ fake() {  # NAME BODY
   [[ $output == *"did you mean 'tutorial'?"* ]]
   run -64 tfd help fake more
   run -64 tfd train
-  [ "$output" = "tfd: unknown command 'train': tfd run trains, evaluates and predicts on this host, tfd coordinate on a cluster (see tfd --help)" ]
+  [ "$output" = "tfd: unknown command 'train': tfd fit trains a model, tfd run trains, evaluates and predicts with a program on this host, tfd coordinate on a cluster (see tfd --help)" ]
   run -64 tfd ../tfd
 }
 
@@ -185,6 +185,32 @@ fake() {  # NAME BODY
   tfd=$(command -v tfd)
   run -78 --separate-stderr env PATH="$BIN" "$tfd" export --help
   [ "$stderr" = "tfd: the exporter is a module of Python, and there is no python3 in PATH" ]
+}
+
+@test "tfd fit is Python's, with this installation's tools first in PATH, and says what is missing" {
+  local tfd own=$BATS_TEST_TMPDIR/own
+  tfd=$(command -v tfd)
+  fake python3 'case $2 in *find_spec*) exit 0 ;; esac; printf "<%s>" "$@" "${PATH%%:*}"; exit 75'
+  run -75 env PATH="$BIN:$PATH" "$tfd" fit "my model.keras" --data x.npz
+  [ "$output" = "<-m><tfd_export><fit><my model.keras><--data><x.npz><$(dirname "$(realpath "$tfd")")>" ]
+  # Python without frameworks: that of the system with an empty NumPy.
+  mkdir "$own" && touch "$own/numpy.py" "$own/model.keras" "$own/data.csv" && cd "$own"
+  fake python3 "exec $(command -v python3) -S \"\$@\""
+  fits() { run "$1" --separate-stderr env PATH="$BIN:$PATH" PYTHONPATH="$own:$TFD_SOURCE/share" "$tfd" fit "${@:3}"; [[ $stderr == "tfd fit: $2" ]] || { echo "$stderr"; return 1; }; }
+  fits -78 "keras and jax are missing: pip install keras jax" model.keras --data data.csv
+  fits -65 "there is no file none.keras" none.keras --data data.csv
+  fits -64 "--data is missing: FILE.npz, FILE.csv or FIELD=FILE.npy" model.keras
+  fits -64 "the following arguments are required: MODEL; see --help"
+  fits -64 "--to: a Keras model is saved to a .keras file, not to x.pt" model.keras --data data.csv --to x.pt
+  fits -64 "--validation-split has to be between 0 and 1, not 1.5" model.keras --data data.csv --validation-split 1.5
+  fits -64 "--validation-split and --test exclude each other" model.keras --data data.csv --validation-split 0.5 --test data.csv
+  fits -64 "--set train.steps: it has to be PATH=VALUE, such as train.log_every=10" model.keras --data data.csv --set train.steps
+  PATH=$BIN:$PATH PYTHONPATH=$own:$TFD_SOURCE/share run -0 "$tfd" fit --help
+  [[ $output == "usage: tfd fit "*"--validation-split SHARE"* ]]
+  tfd help | grep -q '^  fit  *export a model, train it'
+  rm "$BIN/python3"
+  run -78 --separate-stderr env PATH="$BIN" "$tfd" fit model.keras
+  [ "$stderr" = "tfd: tfd fit needs Python with Keras or PyTorch (pip install keras jax), and there is no python3 in PATH" ]
 }
 
 @test "tools' --help is as wide as the terminal, from 80 to 110 columns" {

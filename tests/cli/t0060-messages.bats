@@ -110,7 +110,7 @@ says() { # CODE MESSAGE COMMAND…
 
 @test "tfd: commands of others say what there is" {
   says 64 "unknown command 'init': tfd example NAME copies an example" tfd init
-  says 64 "tfd run trains, evaluates and predicts on this host" tfd train
+  says 64 "tfd fit trains a model, tfd run trains, evaluates and predicts with a program on this host" tfd train
 }
 
 @test "launch and serve: a command without -- is answered with the line that has it" {

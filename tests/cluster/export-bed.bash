@@ -14,6 +14,19 @@ needs() { # VARIABLE WHAT
   PYTHON=${!1}
 }
 
+# Hides TensorFlow from Keras, whose set_random_seed() and other functions import it where it is installed, which takes as long as most exports.
+without_tensorflow() {
+  local hidden=$BATS_TEST_TMPDIR/hidden
+  mkdir "$hidden"
+  echo 'raise ModuleNotFoundError("TensorFlow is hidden", name="tensorflow")' >"$hidden/tensorflow.py"
+  PYTHONPATH+=:$hidden
+}
+
+# Whether Python has these modules, which are found without being loaded.
+has() { # MODULES…
+  "$PYTHON" -c 'import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))' "$@"
+}
+
 # tfd's losses, a line each, of one after another of the elements of the file. Without a checkpoint directory in ARGS nothing is saved.
 losses() { # ARGS…
   timeout 120 tfd-run -q out/program.json --set train.checkpoint=null --set 'datasets.train[1].shuffle.buffer=1' --set train.log_every=1 "$@" </dev/null >events

@@ -217,6 +217,32 @@ PY
   timeout 120 tfd-run -q fixed/program.json </dev/null >events
 }
 
+@test "export: program.fit() returns JAX' parameters, on one device, on two, and in two processes" {
+  needs TFD_JAX_PYTHON jax
+  "$PYTHON" - <<'PY'
+import numpy as np, tfd_export
+x = np.random.default_rng(1).uniform(-1, 1, 96).astype("float32")
+data = {"x": x, "y": 3 * x + 2}
+params, state = {"w": np.zeros((), "float32"), "b": np.zeros((), "float32")}, {"steps": np.zeros((), "int32")}
+def loss(params, state, batch): return ((params["w"] * batch["x"] + params["b"] - batch["y"]) ** 2).mean(), {"steps": state["steps"] + 1}
+def export(**options):
+    return tfd_export.jax(loss, params, {name: values[:16] for name, values in data.items()}, "out", state=state, optimizer={"sgd": {"learning_rate": 0.1}}, **options)
+program = export(data=data)
+program.prediction(lambda params, state, batch: params["w"] * batch["x"] + params["b"], {"x": x[:16]})
+found = [program.fit(epochs=2, start_over=True, verbose=False, seed=1, **where) for where in ({}, {"devices": 2}, {"processes": 2})]
+for one in found:
+    assert one.step == [6, 12] and one.epoch == [0, 1] and sorted(one.params) == ["b", "w"] and one.state.keys() == {"steps"}, vars(one)
+    np.testing.assert_allclose(one.params["w"], found[0].params["w"], rtol=1e-5)
+assert found[0].state["steps"] == 12 and found[0].params["w"] > 0.5
+np.testing.assert_allclose(program.predict({"x": np.float32([0, 1])}), [one.params["b"], one.params["b"] + one.params["w"]], rtol=1e-5)
+# Without a known length of epochs an entry is an interval of the log, and a program without checkpoints gets some.
+program = export(data=[{"npy": {"fields": {"x": {"path": "train_x.npy"}, "y": {"path": "train_y.npy"}}}}, {"repeat": {}}, {"batch": {"size": 16}}],
+                 train={"steps": 30, "checkpoint": None})
+history = program.fit(train={"log_every": 10}, start_over=True, verbose=False)
+assert history.step == [10, 20, 30] and history.epoch == [0, 1, 2] and history.params["w"] > 1, vars(history)
+PY
+}
+
 @test "export: a step of JAX and one of the exported module are compared, and a variable in which they differ is named" {
   needs TFD_JAX_PYTHON jax
   write_model

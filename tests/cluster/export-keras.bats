@@ -8,6 +8,7 @@ load export-bed
 
 @test "export: the program of a model that TensorFlow and Keras step otherwise is refused, and their models stay as they were" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import tfd_export
 import keras, numpy as np
@@ -57,6 +58,7 @@ PY
 
 @test "export: from Keras, two inputs, sample weights, regularizers and dropout; and the trained weights back" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >model.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers
@@ -108,6 +110,7 @@ PY
 
 @test "export: from Keras, two outputs with the same metrics, a frozen layer, half precision and its loss scale" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >model.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers
@@ -152,6 +155,7 @@ PY
 
 @test "export: README: a model of Keras trains, on two devices and four processes too, and its weights come back" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   TFD_HAVE_KERAS=1 page_runs README.md --check 'model.evaluate(x, y, verbose=0)[1] > 0.8'
   tfd-checkpoint list --json mine/checkpoints | tail -n 1 | jq -e '.step == 1000'
 }
@@ -163,6 +167,7 @@ PY
 
 @test "export: from Keras, with tfd's random numbers, and what cannot be exported is said" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import keras, numpy as np, tfd_export
 from keras import layers, optimizers
@@ -215,6 +220,7 @@ PY
 
 @test "export: Keras' AUC, Precision, Recall and RootMeanSquaredError, on devices, in a cluster and in a group, are Keras' own of all rows" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >export.py <<'PY'
 import json, keras, numpy as np, tfd_export
 from keras.metrics import AUC, Precision, Recall, RootMeanSquaredError
@@ -257,6 +263,7 @@ PY
 
 @test "export: python -m tfd_export takes a saved Keras model, data and names, and saves it with the weights of a checkpoint" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   cat >make.py <<'PY'
 import keras, numpy as np
 random = np.random.default_rng(1)
@@ -337,8 +344,131 @@ PY
   [[ $output == *"--load CHECKPOINT"* ]]
 }
 
+@test "export: program.fit() has Keras' losses and weights, is interrupted and continues, also in a notebook; tfd fit saves a model" {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
+  export PATH=$(dirname "$PYTHON"):$PATH
+  cat >model.py <<'PY'
+import tfd_export
+import keras, numpy as np
+keras.utils.set_random_seed(3)
+x = np.random.default_rng(1).uniform(0, 1, (96, 3)).astype("float32")
+y = x.sum(axis=1, keepdims=True)
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, "tanh"), keras.layers.Dense(1)], name="m")
+model.compile(keras.optimizers.SGD(0.1), "mse", metrics=["mae"])
+program = tfd_export.keras(model, batch=(x[:16], y[:16]), to="out", data=(x, y), train={"epochs": 2})
+program.prediction()
+program.document["datasets"]["train"][1]["shuffle"]["buffer"] = 1
+PY
+  cat >fit.py <<'PY'
+import contextlib, io, os, signal, sys
+from model import *
+
+model.save("model.keras")
+np.savetxt("train.csv", np.concatenate([x, y], axis=1), delimiter=",", header="a,b,c,y", comments="")
+reference = keras.models.clone_model(model)
+reference.set_weights(model.get_weights())
+reference.compile(keras.optimizers.SGD(0.1), "mse", metrics=["mae"])
+validation = x[:32], y[:32]
+theirs = reference.fit(x, y, batch_size=16, epochs=3, shuffle=False, validation_data=validation, verbose=0)
+shown = io.StringIO()
+with contextlib.redirect_stdout(shown):
+    ours = program.fit(epochs=3, validation=validation)
+assert ours.epoch == theirs.epoch == [0, 1, 2] and ours.step == [6, 12, 18] and ours.history.keys() == theirs.history.keys(), vars(ours)
+for name, values in theirs.history.items():
+    np.testing.assert_allclose(ours.history[name], values, rtol=1e-4, err_msg=name)
+for mine, other in zip(model.get_weights(), reference.get_weights()):
+    np.testing.assert_allclose(mine, other, atol=1e-5)
+lines = [line.split("  ")[:2] for line in shown.getvalue().splitlines() if line.startswith("epoch")]
+assert lines == [["epoch 1/3", "step 6/18"], ["epoch 2/3", "step 12/18"], ["epoch 3/3", "step 18/18"]], shown.getvalue()
+assert repr(ours).startswith("<History: 3 entries to step 18, loss ") and "out/program.json" in repr(program)
+assert "IPython" not in sys.modules
+
+loss, mae = reference.evaluate(*validation, batch_size=16, verbose=0)
+evaluated = program.evaluate()
+assert abs(evaluated["loss"] - loss) < 1e-5 and abs(evaluated["mae"] - mae) < 1e-5, (evaluated, loss, mae)
+np.testing.assert_allclose(program.predict(x[:40]), reference.predict(x[:40], verbose=0), atol=1e-5)
+
+class Interrupts(io.StringIO):
+    def write(self, text):
+        if "epoch 5/" in text:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().write(text)
+
+before = signal.getsignal(signal.SIGINT)
+try:
+    with contextlib.redirect_stdout(Interrupts()):
+        program.fit(epochs=10**9)
+except KeyboardInterrupt as problem:
+    stopped = problem.history
+    assert str(problem).startswith(f"the training was interrupted at step {stopped.last_step}: out/checkpoints/step-"), problem
+else:
+    raise AssertionError
+assert stopped.reason == "interrupted" and stopped.last_step >= 30 and signal.getsignal(signal.SIGINT) is before, vars(stopped)
+np.testing.assert_array_equal(tfd_export.read_checkpoint(stopped.checkpoint)[model.variables[0].path], model.get_weights()[0])
+last = stopped.last_step // 6 + 2
+ours = program.fit(epochs=last, verbose=False)
+assert ours.epoch == [last - 2, last - 1] and ours.step[-1] == 6 * last, vars(ours)
+assert program.fit(epochs=last, verbose=False).reason == "nothing_left"
+assert program.fit(epochs=1, start_over=True, verbose=False).step == [6]
+
+def fails(kind, text, code=None, **options):
+    try: program.fit(**options, verbose=False)
+    except kind as problem: assert text in str(problem) and getattr(problem, "code", None) == code, (problem, code)
+    else: raise AssertionError(options)
+
+fails(tfd_export.TrainingError, "out/program.json: bogus: unknown key", 65, bogus=1)
+fails(TypeError, "fit() has no option callbacks: ", callbacks=[])
+fails(ValueError, "epochs and steps exclude each other", epochs=1, steps=1)
+fails(ValueError, "epochs is 0, but has to be a whole number from 1 up", epochs=0)
+fails(ValueError, "train: unknown key 'stepz', did you mean 'steps'?", train={"stepz": 1})
+os.environ["PATH"] = "."
+fails(tfd_export.TrainingError, "there is no tfd-run beside tfd_export nor in PATH: pip install tfdist", 78)
+PY
+  "$PYTHON" fit.py
+  # A table by its column's name; more epochs continue; the saved weights are the trained ones.
+  run -0 --separate-stderr tfd fit model.keras --data train.csv --label y --validation-split 0.25 --batch 16 --epochs 2 --to first.keras
+  [ "$output" = first.keras ]
+  [[ $stderr == *"exported model.keras to model, with 72 rows to train with and 24 to evaluate with"*"epoch 2/2  step 8/8  loss "*" val_mae "*"saved the weights of model/checkpoints/step-00000008.safetensors to first.keras"* ]]
+  run -0 --separate-stderr tfd fit model.keras --data train.csv --label y --validation-split 0.25 --batch 16 --epochs 3 -q
+  [ "$output" = trained.keras ]
+  [[ $stderr != *tfd* ]]
+  run -65 --separate-stderr tfd fit model.keras --data train.csv --set train.bogus=1
+  [ "$(tail -n 1 <<<"$stderr")" = "tfd fit: model/program.json: train.bogus: unknown key" ]
+  # In a notebook, with Jupyter's own kernel where that is installed.
+  cat >notebook.py <<'PY'
+import contextlib, importlib.util, io, sys
+if all(map(importlib.util.find_spec, ("nbclient", "ipykernel"))):
+    import nbclient, nbformat
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("from model import *\nhistory = program.fit(start_over=True)\nhistory.step")])
+    nbclient.NotebookClient(notebook).execute()
+    shown = [one["data"]["text/plain"] for one in notebook.cells[0].outputs if one["output_type"] == "display_data"]
+    assert notebook.cells[0].outputs[-1]["data"]["text/plain"] == "[6, 12]", notebook
+else:
+    import types
+    shown = [""]
+    class Handle:
+        def update(self, data, raw): shown[0] = data["text/plain"]
+    sys.modules["IPython"] = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=1))
+    sys.modules["IPython.display"] = types.SimpleNamespace(display=lambda data, raw, display_id: Handle())
+    from model import *
+    with contextlib.redirect_stdout(io.StringIO()) as sys.stdout:
+        assert program.fit(start_over=True).step == [6, 12] and not sys.stdout.getvalue(), sys.stdout.getvalue()
+assert len(shown) == 1 and [line.split("  ")[0] for line in shown[0].splitlines() if line.startswith("epoch")] == ["epoch 1/2", "epoch 2/2"], shown
+PY
+  "$PYTHON" notebook.py
+  "$PYTHON" - <<'PY'
+import keras, numpy as np, tfd_export
+for path, step in (("first.keras", 8), ("trained.keras", 12)):
+    saved = tfd_export.read_safetensors(f"model/checkpoints/step-{step:08}.safetensors")
+    for variable in keras.saving.load_model(path).variables:
+        np.testing.assert_array_equal(saved[variable.path], variable.value, err_msg=f"{path} {variable.path}")
+PY
+}
+
 @test "export: what tfd has made of the CNN is as good in Keras" {
   needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
   tfd-run -q "$TFD_SOURCE/examples/cnn/program.json" --set train.steps=200 --set train.checkpoint.dir=ck </dev/null >events
   PYTHONPATH+=:$TFD_SOURCE/examples/cnn "$PYTHON" - <<'PY'
 import json
@@ -350,13 +480,13 @@ assert abs(loss - end["loss"]) < 1e-5 and abs(accuracy - end["accuracy"]) < 1e-6
 PY
 }
 
-@test "export: the examples of tfd-export(1) and of its pages for frameworks run" {
+@test "export: the examples of tfd-export(1), of its pages for frameworks and of tfd-fit(1) run" {
   local kind variable
   for kind in jax keras; do
     variable=TFD_${kind^^}_PYTHON
     needs "$variable" $kind
     export "TFD_HAVE_${kind^^}=1" "PATH=$(dirname "$PYTHON"):$PATH"
   done
-  TFD_HAVE_TENSORFLOW=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export
+  TFD_HAVE_TENSORFLOW=1 run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" tfd-export tfd-fit
   [[ $(grep -c '^skip .*(torch)$' <<<"$output") == $(($(grep -c '^skip' <<<"$output") - 1)) && $output == *"(torch transformers)"* && $output == *", 0 failed" ]]
 }

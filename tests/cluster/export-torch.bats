@@ -8,7 +8,7 @@ load export-bed
 
 @test "export: from PyTorch, running statistics of InstanceNorm and of torch.batch_norm(), and what torch changes otherwise is refused" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >model.py <<'PY'
 import numpy as np, random, torch, tfd_export
 import torch.nn as nn
@@ -183,7 +183,7 @@ PY
 
 @test "export: from PyTorch, with batch normalization and dropout; and the trained weights back" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >export.py <<'PY'
 import numpy as np, torch, tfd_export
 import torch.nn as nn, torch.nn.functional as F
@@ -246,7 +246,7 @@ PY
 
 @test "export: from PyTorch, frozen parameters, tied ones, tensors that are no variables, and bfloat16" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >export.py <<'PY'
 import numpy as np, torch, tfd_export
 import torch.nn as nn, torch.nn.functional as F
@@ -304,7 +304,7 @@ PY
 
 @test "export: from PyTorch, with its optimizers, backward() of one's own, bags of embeddings and recurrent layers" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >export.py <<'PY'
 import numpy as np, torch, tfd_export
 import torch.nn as nn, torch.nn.functional as F
@@ -413,7 +413,7 @@ PY
 
 @test "export: from PyTorch, what is computed under no_grad is a constant of the gradient; checkpoint() changes nothing" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >export.py <<'PY'
 import numpy as np, torch, tfd_export
 import torch.nn as nn, torch.nn.functional as F
@@ -484,7 +484,7 @@ PY
 
 @test "export: what PyTorch does and torchax doesn't is refused, or told" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax' || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
   cat >export.py <<'PY'
 import warnings
 import numpy as np, torch, tfd_export
@@ -571,7 +571,7 @@ tfd_export.torch(torch.nn.Linear(1, 1), None, {"x": torch.ones(1, 1)}, "refused"
 
 @test "export: transformers of Hugging Face, with PyTorch's losses, evaluation and predictions" {
   needs TFD_TORCH_PYTHON "torch and torchax"
-  "$PYTHON" -c 'import torchax, transformers' || skip "TFD_TORCH_PYTHON names no Python with torchax and transformers"
+  has torchax transformers || skip "TFD_TORCH_PYTHON names no Python with torchax and transformers"
   cat >export.py <<'PY'
 import numpy as np, torch, tfd_export, transformers
 random = np.random.default_rng(7)
@@ -630,6 +630,46 @@ for name, data in DATA.items():
 PY
 }
 
+@test "export: program.fit() loads the weights into a torch module, and tfd fit saves them; a training that SIGTERM ends continues" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  has torchax || skip "TFD_TORCH_PYTHON names no Python with torchax"
+  cat >net.py <<'PY'
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 1)
+    def forward(self, x):
+        return self.linear(x)
+PY
+  "$PYTHON" - <<'PY'
+import numpy as np, tfd_export
+from net import *
+x = np.random.default_rng(1).uniform(0, 1, (96, 3)).astype("float32")
+y = x.sum(axis=1, keepdims=True)
+np.savez("train.npz", x=x, y=y)
+module = Net()
+loss = lambda module, batch: ((module(batch["x"]) - batch["y"]) ** 2).mean()  # noqa: E731
+program = tfd_export.torch(module, loss, {"x": x[:16], "y": y[:16]}, "out", optimizer=torch.optim.SGD(module.parameters(), 0.1), data={"x": x, "y": y})
+history = program.fit(epochs=20, validation={"x": x, "y": y}, verbose=False)
+assert len(history.history["loss"]) == len(history.history["val_loss"]) == 20 and history.history["val_loss"][-1] < 0.1, history.history
+assert abs(loss(module, {"x": torch.tensor(x), "y": torch.tensor(y)}).item() - history.evaluation["loss"]) < 1e-5
+PY
+  PATH=$(dirname "$PYTHON"):$PATH
+  tfd fit net.py:Net --loss mse_loss --data train.npz --batch 16 --epochs 1000000000 >stopped 2>err &
+  until grep -q '^epoch 2/' err; do kill -0 $!; sleep 0.1; done
+  kill $!
+  wait $! || [ $? = 75 ]
+  [[ ! -s stopped && $(tail -n 1 err) =~ ^"tfd fit: interrupted at step "([0-9]+)": the same command continues from net/checkpoints/step-" ]]
+  last=$((BASH_REMATCH[1] / 6 + 1))
+  run -0 --separate-stderr tfd fit net.py:Net --loss mse_loss --data train.npz --batch 16 --epochs "$last"
+  [[ $output == trained.pt && $stderr == *"epoch $last/$last  step $((6 * last))/"* ]]
+  "$PYTHON" -c '
+import numpy as np, tfd_export, torch
+saved = tfd_export.read_checkpoint(tfd_export.checkpoint_path("net"))
+for name, value in torch.load("trained.pt").items(): np.testing.assert_array_equal(saved[name], value, err_msg=name)'
+}
+
 @test "export: the example of tfd-export-torch(1) runs" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
   export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1
@@ -639,7 +679,7 @@ PY
 
 @test "export: the example of tfd-export-torch(1) for a transformer of Hugging Face runs" {
   needs TFD_TORCH_PYTHON "torch, torchax and jax"
-  "$PYTHON" -c 'import transformers' || skip "TFD_TORCH_PYTHON names no Python with transformers"
+  has transformers || skip "TFD_TORCH_PYTHON names no Python with transformers"
   export PATH=$(dirname "$PYTHON"):$PATH TFD_HAVE_TORCH=1 TFD_HAVE_TRANSFORMERS=1
   run -0 "$TFD_SOURCE/tests/dist/run-examples.sh" "tfd-export-torch.1.scd:$(grep -n '^# needs: torch transformers$' "$TFD_SOURCE/man/tfd-export-torch.1.scd" | awk -F: '{ print $1 - 1 }')"
   [[ $output == "ok "*"1 examples, 0 failed" ]]

@@ -131,11 +131,12 @@ JSON
 
 @test "bash: tfd completes its commands, and theirs" {
   commands=$(tools | sed -n 's/^tfd-//p')
-  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help completion export schema | sort)" ]
+  [ "$(offered tfd "" | sort)" = "$(printf '%s\n' $commands help completion export fit schema | sort)" ]
   guides=$(tfd help | sed -n '/^guides:$/,/^$/s/^  \([a-z]*\) .*/\1/p')
-  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands $guides help completion export schema | sort -u)" ]
+  [ "$(offered tfd help "" | sort)" = "$(printf '%s\n' $commands $guides help completion export fit schema | sort -u)" ]
   [ "$(offered tfd completion "" | tr '\n' ' ')" = "bash zsh fish " ]
   [ "$(offered tfd export spec.)" = spec.json ]
+  [ "$(offered tfd fit spec.)" = spec.json ]
   [ "$(offered tfd help tut)" = tutorial ]
   [ "$(offered tfd -v hel)" = help ]
   for command in $commands; do

@@ -28,9 +28,8 @@ fs::path module_folder() {
   return {};
 }
 
-}  // namespace
-
-Result<int> run_exporter(const std::vector<std::string>& arguments, cli::Io& io) {
+/// `needs`: what the line about a missing Python says of the command.
+Result<int> run_module(const std::vector<std::string>& arguments, std::string_view needs, cli::Io& io) {
   const auto run_by = [&](const std::string& python) {
     std::vector<std::string> command{python, "-m", "tfd_export"};
     command.insert(command.end(), arguments.begin(), arguments.end());
@@ -40,7 +39,7 @@ Result<int> run_exporter(const std::vector<std::string>& arguments, cli::Io& io)
   for (const std::string& python : {own, std::string("python3")})
     if (has_exporter(python, io.env)) return run_by(python);
   if (!output_of({"python3", "--version"}, io.env))
-    return fail(Code::kFailedPrecondition, "the exporter is a module of Python, and there is no python3 in PATH");
+    return fail(Code::kFailedPrecondition, "{}, and there is no python3 in PATH", needs);
   const fs::path folder = module_folder();
   if (folder.empty())
     return fail(Code::kFailedPrecondition,
@@ -48,6 +47,21 @@ Result<int> run_exporter(const std::vector<std::string>& arguments, cli::Io& io)
   const std::string path = io.env.get("PYTHONPATH");
   ::setenv("PYTHONPATH", (path.empty() ? folder.string() : folder.string() + ":" + path).c_str(), 1);
   return run_by("python3");
+}
+
+}  // namespace
+
+Result<int> run_exporter(const std::vector<std::string>& arguments, cli::Io& io) {
+  return run_module(arguments, "the exporter is a module of Python", io);
+}
+
+Result<int> run_fit(const std::vector<std::string>& arguments, cli::Io& io) {
+  const std::string path = io.env.get("PATH");
+  const std::string own = own_executable().parent_path().string();
+  ::setenv("PATH", (path.empty() ? own : own + ":" + path).c_str(), 1);
+  std::vector<std::string> all{"fit"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return run_module(all, "tfd fit needs Python with Keras or PyTorch (pip install keras jax)", io);
 }
 
 }  // namespace tfd::general
