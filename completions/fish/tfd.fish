@@ -29,5 +29,5 @@ complete -c tfd -n __fish_use_subcommand -a schema -d 'print a JSON Schema'
 complete -c tfd -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c tfd -n '__fish_seen_subcommand_from export' -F
 complete -c tfd -n '__fish_seen_subcommand_from schema' -a 'program cluster events'
-complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status completion export schema tutorial program cluster closures exit tensorflow torchrun accelerate slurm kubernetes systemd ci operating'
+complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status completion export schema tutorial gpu mistakes recipes glossary program cluster closures exit tensorflow torchrun accelerate slurm kubernetes systemd ci operating'
 complete -c tfd -n '__fish_seen_subcommand_from checkpoint coordinate data doctor example exec launch plot resolve run serve status' -a '(__tfd_of_tool)'
