@@ -98,3 +98,17 @@ PYTHON
   TFD_HAVE_SLURM=1 "$TFD_KERAS_PYTHON" "$BATS_TEST_DIRNAME/run-page.py" "$TFD_SOURCE/docs/start/tutorial.md"
   tfd-checkpoint list in-slurm
 }
+
+@test "docs/how-to: the commands for Slurm run as they stand there, but for their two nodes, which are one host here" {
+  unset TFD_KEY_FILE  # the first block makes one
+  mkdir -p source/{man,docs} home
+  export HOME=$OUT/home XDG_CONFIG_HOME=$OUT/home/.config TFD_HAVE_SLURM=1 SLURM_OVERCOMMIT=1 SLURM_NNODES=1
+  printf 'x(1)\n\n# NAME\n\nx - y\n' >source/man/x.1.scd
+  : >source/README.md
+  cp -r "$TFD_SOURCE/examples" source
+  sed 's/--nodes=2 --ntasks-per-node=1/--nodes=1 --ntasks-per-node=2/' "$TFD_SOURCE/docs/how-to/slurm.md" >source/docs/1.md
+  cp "$TFD_SOURCE/docs/how-to/parameter-servers.md" source/docs/2.md
+  TFD_SOURCE=$PWD/source run -0 salloc -N1 -n5 --overcommit "$TFD_SOURCE/tests/dist/run-examples.sh" docs/1.md docs/2.md
+  [[ $output != *skip* && $output == *" 0 failed"* ]]
+  [ "$(grep -c '^ok docs/1.md' <<<"$output")" -ge 3 ]
+}

@@ -119,6 +119,18 @@ PYTHON
   [ "$(grep -n '^tfd run mine$' "$TFD_SOURCE/README.md" | cut -d: -f1)" -le 45 ]
 }
 
+@test "docs/how-to/mistakes.md: each command prints the message below it" {
+  ln -s "$TFD_SOURCE/examples" "$BATS_TEST_TMPDIR/examples"
+  python3 - "$TFD_SOURCE/docs/how-to/mistakes.md" "$BATS_TEST_TMPDIR" <<'PYTHON'
+import re, subprocess, sys
+pairs = re.findall(r"^```sh\n(.*?)^```\n\n```text\n(.*?)\n```$", open(sys.argv[1]).read(), re.M | re.S)
+for command, message in pairs:
+    ran = subprocess.run(["bash", "-c", command], cwd=sys.argv[2], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert message in ran.stderr, (message, ran.stderr)
+assert len(pairs) >= 6, pairs
+PYTHON
+}
+
 @test "ARCHITECTURE.md is one page that a reader can hold in the head" {
   [ "$(wc -w <"$TFD_SOURCE/ARCHITECTURE.md")" -le 900 ]
   [ "$(LC_ALL=C.UTF-8 wc -L <"$TFD_SOURCE/ARCHITECTURE.md")" -le 130 ]
