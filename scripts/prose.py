@@ -70,7 +70,7 @@ RULES = [(re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in [
 ]]
 
 # Verbs in -ise whose US spelling is -ize, by their stems; then other words, as a regular expression each.
-ISE = """anonym author canonical capital categor central custom deserial digit emphas equal external factor final general human immun initial internal
+ISE = """amort anonym author canonical capital categor central custom deserial digit emphas equal external factor final general human immun initial internal
     item local maxim memo memor minim modern modular monopol normal optim organ parallel parametr penal polar prior public quant random real recogn
     regular reinitial sanit serial special stabil standard summar symbol synchron token transpos util vector virtual visual""".split()
 BRITISH = re.compile(r"\b(" + "|".join([

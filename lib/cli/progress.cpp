@@ -42,7 +42,7 @@ std::string time_left_text(double seconds) {
   return fmt::format("{}:{:02}", minutes, all % 60);
 }
 
-/// Counter, rate, time left and note, which are what a line says where it has no bar.
+/// Counter, rate, time left and note: the text of a line without a bar.
 std::string numbers_text(const ProgressView& view) {
   std::string text = view.total > 0 ? fmt::format("{}/{}", view.done, view.total) : fmt::format("{}", view.done);
   if (view.rate > 0) text += "  " + rate_text(view.rate);

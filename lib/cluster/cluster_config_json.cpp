@@ -33,7 +33,7 @@ Result<std::map<std::string, int>> read_accelerators(const JsonValue& value) {
   return counts;
 }
 
-/// `extra` gets what isn't type or index.
+/// `extra` gets everything but type and index.
 Result<std::optional<TaskId>> read_task(const JsonValue& value, JsonValue& extra) {
   if (value.is(Kind::kNull)) return std::nullopt;
   if (!value.is(Kind::kObject))

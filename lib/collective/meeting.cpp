@@ -36,7 +36,7 @@ struct Attempt {
   bool stands = true;  // false: it is being connected
   std::string out, in = {};
 
-  /// Moves what goes. True: the handshake is done. kUnavailable: the connection has ended.
+  /// Moves available bytes. True: the handshake is done. kUnavailable: the connection has ended.
   Result<bool> move() {
     for (;;) {
       out += handshake.take_output();

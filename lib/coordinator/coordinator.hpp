@@ -1,10 +1,10 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ClusterCoordinator behind the public interface: it sends what its parts decide, which are listed in README.md.
-// Each has its own state and no lock; one lock guards them all, and requests are sent and callbacks of the caller are
-// called without it. Thread rule: public functions from any thread but the I/O thread; the private ones say where they
-// run.
+// The ClusterCoordinator behind the public interface: it sends the requests of its parts, which are listed in
+// README.md. Each has its own state and no lock; one lock guards them all, and requests are sent and callbacks of the
+// caller are called without it. Thread rule: public functions from any thread but the I/O thread; the private ones say
+// where they run.
 #include <atomic>
 #include <condition_variable>
 #include <future>

@@ -37,7 +37,7 @@ void CommandOutput::run(const std::stop_token& stop) {
   changed_.notify_all();
 }
 
-// Reads what the command prints until it ends.
+// Reads the output of the command until it ends.
 Result<void> CommandOutput::print(const std::stop_token& stop) {
   if (!place_.guard) place_.guard = TFD_TRY(GroupGuard::start());
   CommandProcess process = TFD_TRY(CommandProcess::start(command_, place_));

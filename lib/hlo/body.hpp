@@ -46,7 +46,7 @@ class BodyScan {
   /// Enters @main, whose platform index is the value `platform` (without '%'; empty if it has none).
   void enter_main(std::string platform) { platform_ = std::move(platform); }
   void leave_main() { platform_.clear(); }
-  /// Sees a token that the parser took; `behind` is what follows.
+  /// Sees a token that the parser took; `behind` is the text after it.
   void see(const Token& token, const Lexer& behind);
   BodyFacts facts() && { return std::move(facts_); }
 

@@ -16,7 +16,7 @@ enum class TokenKind {
   kSymbol,  // @main, @"with spaces"
   kAlias,   // #loc1
   kType,    // !stablehlo.token
-  kString,  // "…", text is what is between the quotes, as written
+  kString,  // "…", text: between the quotes, as written
   kArrow,   // ->
   kMark,    // any other single character
 };

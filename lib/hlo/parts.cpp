@@ -58,7 +58,7 @@ std::string take_apart(std::string_view value, std::string_view parts, const ten
                            parts, spec.shape.size() - 1, types.column, types.parts);
 }
 
-/// Whether "tensor<4xcomplex<f32>>" is what has these parts.
+/// Whether "tensor<4xcomplex<f32>>" has these parts.
 bool is_of(std::string_view type, const tensor::TensorSpec& spec) {
   type.remove_prefix(type.find('<') + 1);
   const auto read = parse_tensor_type(type.substr(0, type.size() - 1));

@@ -51,7 +51,7 @@ template <class F>
 void for_each_run(const Shape& whole, const Shape& piece, const std::vector<std::int64_t>& start, std::size_t size,
                   F f) {
   if (tensor::element_count(piece) == 0) return;
-  std::size_t inner = piece.size();  // dimensions from here on are whole, and so is what is copied at once
+  std::size_t inner = piece.size();  // dimensions from here on are whole, and copied at once
   std::int64_t run = 1;
   while (inner > 0) {
     run *= piece[--inner];

@@ -1,9 +1,9 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads what tfd needs from StableHLO text: the signature of the public @main, how many devices the module wants, and
-// which custom calls it makes. No more of MLIR than that: bodies are skipped over by their brackets. Safe on cut-off
-// and hostile text (linear time, no recursion). Thread rule: free function.
+// Reads the parts of StableHLO text that tfd needs: the signature of the public @main, how many devices the module
+// wants, and which custom calls it makes. No more of MLIR than that: bodies are skipped over by their brackets. Safe on
+// cut-off and hostile text (linear time, no recursion). Thread rule: free function.
 #include <cstddef>
 #include <optional>
 #include <string>

@@ -50,7 +50,7 @@ Result<std::set<std::string>> interface_addresses() {
   return out;
 }
 
-/// IPv4 first: that is what peers try first for a name.
+/// IPv4 first, as peers look up a name.
 std::vector<std::string> resolved(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -106,7 +106,7 @@ bool train_says(const Node& root, std::string_view key, const std::string& text)
 }
 
 /// Under kTensorflow a variable without a stated aggregation isn't aggregated, so that each replica of several workers
-/// keeps what it assigns.
+/// keeps its own assigned value.
 void keep_copies_as_tensorflow(const Node& variables, const ProgramOptions& options, std::vector<VariableDef>& all) {
   if (options.compat != Compat::kTensorflow || options.workers < 2 || !variables.is_object()) return;
   for (VariableDef& one : all) {

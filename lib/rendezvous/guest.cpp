@@ -165,7 +165,7 @@ class Guest final : public Rendezvous {
     options_.on_command(command);
   }
 
-  /// A request failed; where the connection did, that is what is said.
+  /// Reports a failed request; if the connection failed, its error.
   void fail_with(const Error& error) {
     constexpr std::string_view kPrefix = "rendezvous is lost: ";
     const bool is_prefixed = error.message.starts_with(kPrefix);

@@ -116,7 +116,7 @@ class Holder final : public Rendezvous {
     pump();
   }
 
-  /// Sends what the agreement says, and does what it says to us.
+  /// Sends the agreement's commands, and carries out those for this launcher.
   void pump() {
     agreement_.tick(Clock::now());
     for (auto& [id, command] : agreement_.take()) {

@@ -53,7 +53,7 @@ class ObjectScanner {
 
 Result<bool> InputReader::fill(Deadline deadline) {
   if (ended_) return false;
-  if (start_ > kReadSize && start_ * 2 > buffer_.size()) {  // amortised: moves at most as much as was handed out
+  if (start_ > kReadSize && start_ * 2 > buffer_.size()) {  // amortized: moves at most as much as was handed out
     buffer_.erase(0, start_);
     start_ = 0;
   }

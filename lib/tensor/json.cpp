@@ -301,7 +301,7 @@ json element_to_json(T value) {
     if constexpr (std::is_same_v<T, double>)
       return value;
     else if constexpr (std::is_same_v<T, float>) {
-      // The double nearest to the float's own shortest digits, so that they are what dump() prints.
+      // The double nearest to the float's own shortest digits, so that dump() prints these.
       std::array<char, 32> digits{};
       const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
       double wide = 0;

@@ -25,7 +25,7 @@ constexpr std::string_view kNothingWillBeSaved =
 
 Error no_memory(std::string_view what) { return {Code::kResourceExhausted, std::string(what), {}}; }
 
-/// A thread of its own; where there is no memory for one, or for its work, that is what comes of it.
+/// A thread of its own; without memory for one, or for its work, that error.
 template <class Work>
 std::future<Result<std::string>> in_background(Work work) {
   try {
@@ -59,7 +59,7 @@ Result<void> check_finite(const variable::Checkpoint& checkpoint, const std::vec
   return {};
 }
 
-/// kInvalidArgument: the checkpoint has what another optimizer than the program's keeps. Says what takes the values
+/// kInvalidArgument: the checkpoint has slots of another optimizer than the program's. Names the way to take the values
 /// alone.
 Result<void> check_optimizer(const program::Program& program, const variable::Checkpoint& found,
                              const std::string& directory) {

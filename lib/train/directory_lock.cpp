@@ -164,7 +164,7 @@ struct DirectoryLock::Held {
 
   void write(std::int64_t beat) const {
     write_whole(fd.get(), format_beat(options.kernel, beat));
-    const process::Fd sent(::dup(fd.get()));  // closing it has NFS send what is written
+    const process::Fd sent(::dup(fd.get()));  // closing it has NFS send the written bytes
   }
 };
 

@@ -196,7 +196,7 @@ Result<void> TrainLoop::find_beginning() {
   return checkpoints_.hold(Claim::kWatchHosts);
 }
 
-/// Claims the directory once the parameter servers have said whose their training is: `begun` is what they know.
+/// Claims the directory once the parameter servers have named the owner of their training in `begun`.
 Result<void> TrainLoop::hold_directory(const StartResult& begun) {
   return checkpoints_.hold(begun.adopted ? Claim::kTake : begun.joined ? Claim::kWatchAll : Claim::kWatchHosts);
 }

@@ -51,7 +51,7 @@ class Link {
   void queue(std::uint64_t id, Deadline deadline, EncodedMessage message);
   /// Withdraws the unsent part of request `id`, and tells the other side if it has received some of it.
   void cancel(std::uint64_t id);
-  /// Sends what credit allows. False if the link is gone.
+  /// Sends as much as credit allows. False if the link is gone.
   bool ship(Wire& wire);
   void on_credit(std::uint64_t taken);
 
@@ -71,7 +71,7 @@ class Link {
   /// Counts a frame; says when credit is due (sent as a control frame at once). kResourceExhausted for a sender that
   /// ignores its credit.
   Result<void> count_received(const FrameHeader& header);
-  /// The detached body of the last frame is what comes next.
+  /// The detached body of the last frame comes next.
   bool awaits_chunk() const { return awaited_.has_value(); }
   void await_chunk(const FrameHeader& header) {
     awaited_ = header;
@@ -146,7 +146,7 @@ class Link {
     std::function<void()> begin;
   };
   std::deque<Promise> without_room_;
-  std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_ is what the other side acknowledged
+  std::uint64_t sent_ = 0, taken_ = 0;  // since the link began; taken_: acknowledged by the other side
   Pace pace_;
 
   std::uint64_t received_ = 0, acknowledged_ = 0;

@@ -30,7 +30,7 @@ class Timers {
     heap_.pop_back();
     return value;
   }
-  /// Drops what `is_live` no longer wants, when the heap is much larger than `live`. Amortised O(1) per add().
+  /// Drops timers that `is_live` no longer wants, when the heap is much larger than `live`. Amortized O(1) per add().
   template <class IsLive>
   void sweep(std::size_t live, IsLive is_live) {
     if (heap_.size() < 1024 || heap_.size() < 2 * live) return;

@@ -114,7 +114,7 @@ class Rewrite {
               fresh_.has_value() ? fresh_.mutable_as<T>() : tensor.mutable_as<T>()} {}
   /// The elements from `first` on.
   Lane<T> at(std::int64_t first) const { return {lane_.in + first, lane_.out + first}; }
-  /// Makes what was written the tensor; called after the loop.
+  /// Makes the written elements the tensor; called after the loop.
   void commit() {
     if (fresh_.has_value()) *target_ = std::move(fresh_);
   }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kRendering = std::chrono::minutes(1);  // of a page, on a busy machine
 
-/// Has what is executed next write UTF-8, as all tools do: where the locale has no such characters, man warns of each.
+/// Has the next program write UTF-8, as all tools do: man warns of each such character that the locale lacks.
 void write_utf8(Environment& env) {
   std::string locale;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})

@@ -52,7 +52,7 @@ struct TrainingView {
 
   /// Takes an event, one line of JSON; other lines are skipped. `now`: when it came.
   void add_event(std::string_view line, Clock::time_point now);
-  /// Takes what a training's task tells of it, or its loop, which knows the step between two events.
+  /// Takes the status of a training's task, or of its loop, which knows the step between two events.
   void set_step(std::int64_t reached, Clock::time_point now);
   void add_metrics(std::int64_t at, const train::Metrics& values);
 

@@ -22,7 +22,7 @@ struct Drawing {
 
 /// The script for gnuplot: a chart below the other.
 std::string script_of(const std::vector<Chart>& charts, const Drawing& drawing);
-/// Returns what gnuplot draws. kFailedPrecondition: there is no gnuplot; kInternal with its words: it failed;
+/// Returns the output of gnuplot. kFailedPrecondition: there is no gnuplot; kInternal with its words: it failed;
 /// kDeadlineExceeded.
 Result<std::string> draw(const std::vector<Chart>& charts, const Drawing& drawing, const Environment& env);
 

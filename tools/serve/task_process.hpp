@@ -18,7 +18,7 @@ struct TaskProcess {
   bool once = false;          // it serves one coordinator, and says so while none comes
   bool drains = false;        // only the supervisor ends it, once it has drained
   std::string key_file = {};  // the cluster's key; empty: none
-  std::string log_file = {};  // where the supervisor keeps what it writes; empty: nowhere
+  std::string log_file = {};  // its output, kept by the supervisor; empty: nowhere
   bool allow_native = false;  // clients may run plug-ins and commands
 };
 

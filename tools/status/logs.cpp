@@ -20,7 +20,7 @@ constexpr Duration kLook = std::chrono::milliseconds(200);  // for further lines
 constexpr Duration kAskAgain = std::chrono::seconds(2);
 constexpr Duration kGone = std::chrono::seconds(5);  // a task that died is started again sooner
 
-/// Writes what the file has beyond where it was read to.
+/// Writes the file's bytes from the last position on.
 Result<void> pass_on(int fd, const std::string& path, cli::Io& io) {
   std::array<char, 65536> buffer{};
   for (;;) {

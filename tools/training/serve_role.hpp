@@ -21,7 +21,7 @@ struct ServeOptions {
   std::string key_file = {};  // --key-file, where it was given
   std::string http = {};      // --http
 };
-/// Command line of tfd-serve with these options and our verbosity; the caller adds what it serves.
+/// Command line of tfd-serve with these options and our verbosity; the caller adds the tasks.
 std::vector<std::string> serve_command(const ServeOptions& options, const cli::Io& io);
 /// The server of this one task, which ends with the goodbye.
 std::vector<std::string> serve_task_command(const cluster::TaskId& task, const ServeOptions& options,

@@ -22,7 +22,7 @@ class MpiPieces {
  public:
   explicit MpiPieces(MpiLink& link) : link_(link) {}
   /// Begins what fits of `count` elements of `size` bytes. `begin(piece, first, count)` fills a piece and hands it
-  /// over; `end(piece, first, count)` takes what has come.
+  /// over; `end(piece, first, count)` takes the received bytes.
   template <class Begin, class End>
   Result<Operation::Outside> move(std::size_t count, std::size_t size, const Begin& begin, const End& end);
   /// Bytes that were given to MPI.

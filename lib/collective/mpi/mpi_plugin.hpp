@@ -48,7 +48,7 @@ class MpiLink {
   Result<void> begin_sum(Piece& piece, tensor::DType dtype, std::size_t elements);
   /// The root's bytes take the place of all others'.
   Result<void> begin_broadcast(Piece& piece, int root, std::size_t bytes);
-  /// True once it has what was begun. Doesn't wait.
+  /// True once the begun transfer is complete. Doesn't wait.
   Result<bool> is_done(Piece& piece);
   void give_back(Piece& piece) { piece.is_taken_ = false; }
   /// The members end in order: MPI may be ended when the plug-in is no longer needed.

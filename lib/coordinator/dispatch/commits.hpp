@@ -3,8 +3,8 @@
 //
 // Closures whose updates one attempt has staged on parameter servers, until all of these have committed them
 // (CoordinatorOptions::strict). An attempt that is here is the one that counts: its worker is no longer needed. A
-// state machine: no lock, clock or socket; its owner sends what take() and answered() say. Private to the room. Thread
-// rule: thread-compatible; the coordinator's lock guards it.
+// state machine: no lock, clock or socket; its owner sends the results of take() and answered(). Private to the room.
+// Thread rule: thread-compatible; the coordinator's lock guards it.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -56,7 +56,7 @@ class Commits {
   void forget(std::size_t worker) { arrivals_.erase(worker); }
   /// Adds a closure that is staged; `returns` are the variables on parameter servers that it returns.
   void add(const ClosurePtr& closure, task::ClosureOutcome outcome, std::vector<std::string> returns);
-  /// Takes what is to be sent now, in the order of add(); nothing while it is paused.
+  /// Takes the commits to send now, in the order of add(); nothing while it is paused.
   std::vector<Order> take();
   /// Records an answer, of a server to the commit or to the read. Nothing is to be done for a closure that is no longer
   /// known.

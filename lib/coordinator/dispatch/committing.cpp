@@ -181,7 +181,7 @@ void Coordinator::make_due(std::uint64_t sequence, bool makes_all) {
   });
 }
 
-// Drops what a worker may have staged of an attempt that doesn't count: until then what the worker reads waits.
+// Drops staged updates of an attempt that doesn't count: until then the worker's reads wait.
 void Coordinator::send_abort(std::size_t server, const variable::Attempt& attempt) {
   ps_->task(server).abort(attempt, Deadline::never(), [this, server, attempt](const Result<void>& answer) {
     if (!answer) server_answers(server, answer.error(), [this, server, attempt] { send_abort(server, attempt); });

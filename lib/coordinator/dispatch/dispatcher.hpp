@@ -3,7 +3,7 @@
 //
 // Decides which worker gets which closure, and what becomes of it: answered, put back, lost with its worker, or
 // returned to be run by an idle one. A state machine over ClosureTable and WorkerPool, which it changes: no lock, clock
-// or socket; its owner sends what it returns. Private to the room. Thread rule: thread-compatible; the coordinator's
+// or socket; its owner sends the results. Private to the room. Thread rule: thread-compatible; the coordinator's
 // lock guards it.
 #include <cstdint>
 #include <optional>

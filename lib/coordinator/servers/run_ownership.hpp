@@ -18,7 +18,7 @@ namespace tfd::coordinator {
 class RunOwnership {
  public:
   using Epochs = std::vector<std::uint64_t>;  // of the parameter servers, in their order
-  /// `asked` is what may be adopted and recorded, if anything; `program` its digest.
+  /// `asked` is the run to adopt or record, if any; `program` its digest.
   RunOwnership(task::CoordinationClient records, std::optional<Adoption> asked, std::string program)
       : records_(std::move(records)), asked_(std::move(asked)), program_(std::move(program)) {}
 

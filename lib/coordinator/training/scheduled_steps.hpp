@@ -14,7 +14,7 @@ namespace tfd::coordinator {
 
 class Steps {
  public:
-  /// Makes the steps; `notifier` is what wakes wait().
+  /// Makes the steps; `notifier` wakes wait().
   Steps(const program::TrainDef& train, Notifier& notifier) : train_(train), notifier_(notifier) {}
   /// Sets the coordinator; the first step is `first`.
   void begin(ClusterCoordinator& coordinator, std::int64_t first) {

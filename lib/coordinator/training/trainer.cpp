@@ -321,7 +321,7 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
     if (!summary) return summary;
     summary->first_step = first_step.value_or(summary->first_step);
     if (!driver.loss()) return summary;
-    // The next attempt is what another process would make of it.
+    // The next attempt does the same as another process would.
     if (driver.has_begun()) first_step = summary->first_step;
     options.takes_over = options.takes_over || driver.has_begun();
     if (!options.began) options.began = Clock::now() - std::chrono::duration_cast<Clock::duration>(summary->elapsed);

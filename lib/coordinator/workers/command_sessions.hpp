@@ -13,7 +13,7 @@ namespace tfd::coordinator {
 
 class CommandSessions {
  public:
-  /// `session` has what is the same on all workers; `sends_ahead`: a worker also holds a few commands that wait.
+  /// `session` has the part that all workers share; `sends_ahead`: a worker also holds a few commands that wait.
   CommandSessions(task::CommandSession session, bool sends_ahead)
       : session_(std::move(session)), ahead_(sends_ahead ? kAhead : 0) {}
 

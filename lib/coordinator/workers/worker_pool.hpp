@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The workers of one coordinator: the life of each, and the choice of the next one to get a closure. A state machine:
-// its owner sends what the transitions return. A transition that handles an answer names the generation of the worker
+// its owner sends the transitions' requests. A transition that handles an answer names the generation of the worker
 // that was asked, and does nothing if it was lost meanwhile. Lists and counts of workers follow each transition, so
 // that an event costs the same with one worker and with ten thousand. No lock, clock of its own or socket. Private to
 // the room. Thread rule: thread-compatible; the coordinator's lock guards it. It grows on the I/O thread; references to

@@ -61,7 +61,7 @@ class WorkerResources {
     kMade,         // or there since before the connection was lost
     kFailed,       // for good, if the worker is ready: no caller has them yet. Else they were dropped meanwhile.
     kWorkerLost,   // it can't be reached
-    kWorkerUnfit,  // it is loading, and can't have what it must
+    kWorkerUnfit,  // it is loading, and lacks a required resource
   };
   /// Records a worker's answer to the request to create iterators.
   Creation created(std::uint64_t number, std::size_t worker, const Result<void>& answer);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of one file, or of all files that match a pattern, in the order of their names: what csv, jsonl, text and
-// tfrecord are. A format cuts files into pieces and parses their rows; here is what they share: threads that parse
+// tfrecord are. A format cuts files into pieces and parses their rows; the shared code is here: threads that parse
 // ahead, blocks, the cache, errors that are skipped, files that are empty or change. Thread rule: a RowFormat is
 // immutable and thread-safe.
 #include <cstddef>
@@ -30,7 +30,7 @@ class RowFormat {
 
 struct FileRowsOptions {
   FileList files;  // patterns are expanded by every pass
-  /// Where it is set, the rows are what this opens, by every pass, and the only path is its name.
+  /// If set, every pass reads its rows from the source that this opens, and the only path is its name.
   std::function<Result<ByteReader>()> open = {};
   bool skip_errors = false;
   bool may_be_empty = false;                       // files without anything in them are no error

@@ -54,8 +54,8 @@ class CsvRow {
   CsvRow(const std::vector<CsvField>& fields, char delimiter, const std::vector<std::string>& names,
          const std::vector<CsvWords>& words);
 
-  /// Writes the fields of one row, numbers to their places in it, texts with memory of their own. `columns` is what
-  /// every row must have.
+  /// Writes the fields of one row, numbers to their places in it, texts with memory of their own. `columns` is the
+  /// required number of columns.
   /// kInvalidArgument: "column 3: 'abc' is not a number", "63 columns instead of 65", a quote that isn't closed.
   Result<void> parse_row(const CsvLine& row, std::int64_t columns, BlockBuilder& out) const;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decimal numbers as floats, exactly as std::from_chars rounds them; those of 15 digits without an exponent, which is
-// what most files have, in two thirds of its time. Source: Clinger, "How to read floating point numbers accurately",
+// as most files have them, in two thirds of its time. Source: Clinger, "How to read floating point numbers accurately",
 // PLDI'90: whole numbers and powers of ten that doubles hold exactly, so that one division rounds once.
 // Thread rule: pure functions.
 #include <array>

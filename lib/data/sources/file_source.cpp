@@ -64,7 +64,7 @@ class InterleavedFiles final : public RowDataset {
   const MakeFileRows make_one_;
   mutable Mutex mutex_;
   mutable std::vector<std::string> files_ TFD_GUARDED_BY(mutex_);
-  mutable RowDatasetPtr together_ TFD_GUARDED_BY(mutex_);  // of the files, which keep what they have decoded
+  mutable RowDatasetPtr together_ TFD_GUARDED_BY(mutex_);  // of the files, which keep their decoded rows
 };
 
 }  // namespace

@@ -23,8 +23,8 @@ struct Place {
 void visit_places(const Node& root, const std::function<void(const Place&)>& visit);
 
 /// ", did you mean 'datasets.train[3].batch.size' or 'datasets.test[1].batch.size'?": where the optimizer, the datasets
-/// or the training of the program `root` has what the key at `path` calls: a key of that name, or with it as its last
-/// words (batch_size is batch.size), or a near one, or one that it abbreviates (lr). Empty if nowhere.
+/// or the training of the program `root` has the setting that the key at `path` means: a key of that name, or with it
+/// as its last words (batch_size is batch.size), or a near one, or one that it abbreviates (lr). Empty if nowhere.
 std::string elsewhere_text(const Node& root, std::string_view key, std::string_view path);
 
 /// Node::expect_object(); where no known key is near an unknown one, the error says where else in `root` it is.

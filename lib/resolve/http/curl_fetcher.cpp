@@ -85,7 +85,7 @@ void change_method(Request& request, int status) {
                 [](const auto& header) { return ::strcasecmp("content-type", header.first.c_str()) == 0; });
 }
 
-/// A refusal is quoted in messages: it must not hold what it refuses.
+/// A refusal is quoted in messages: it must not contain the refused text.
 void hide_credentials(const Request& request, const Target& target, std::string& body) {
   const auto hide = [&](const Secret& secret) {
     constexpr std::string_view kHidden = "***";

@@ -122,7 +122,7 @@ std::string find_proxy(const Environment& env, std::string_view scheme, std::str
       if (const std::optional<std::string> value = env.find(name); value && !value->empty()) return *value;
     return "";
   };
-  // HTTP_PROXY in capitals isn't read: in a CGI program it is what a client's header "Proxy:" says.
+  // HTTP_PROXY in capitals isn't read: a CGI program has a client's header "Proxy:" in it.
   std::string proxy = same(scheme, "https") ? first({"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
                                             : first({"http_proxy", "all_proxy", "ALL_PROXY"});
   if (proxy.empty() || matches_no_proxy(first({"no_proxy", "NO_PROXY"}), host, port)) return "";

@@ -48,7 +48,7 @@ bool left_by_another_job(const Environment& env) {
 
 enum class Where { kTask, kInteractive, kBatch, kOutside };
 
-/// A task is what srun started: a batch script has SLURM_PROCID=0 too, but belongs to no step.
+/// A task is a process that srun started: a batch script has SLURM_PROCID=0 too, but belongs to no step.
 Where find_where(const Environment& env) {
   if (!env.has("SLURM_STEP_ID") && !env.has("SLURM_STEP_NODELIST"))
     return env.has("SLURM_PROCID") ? Where::kBatch : Where::kOutside;

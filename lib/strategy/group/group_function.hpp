@@ -3,8 +3,8 @@
 //
 // Runs one function on the replicas that a group's members share (--function and --predict with
 // MultiWorkerMirroredStrategy). Every member reads the whole dataset and runs its own replicas' rows of each element;
-// what they return and change is gathered, so each has all variables as one process would, and the chief writes what
-// one process would write. Private to the room. Thread rule: each call blocks its thread.
+// their results and changes are gathered, so each has all variables as one process would, and the chief writes the
+// output of one process. Private to the room. Thread rule: each call blocks its thread.
 #include "group_training.hpp"
 #include "tfd/strategy/function_run.hpp"
 

@@ -268,7 +268,7 @@ Result<task::NamedState> GroupMember::export_whole(bool has_copies) {
   return state;
 }
 
-/// Takes what the root says of the training, and its state where this member is behind.
+/// Takes over the root's view of the training, and its state where this member is behind.
 Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std::string& text,
                                const std::string& whose) {
   const Json told = Json::parse(text, nullptr, false);

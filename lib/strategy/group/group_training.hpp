@@ -23,8 +23,8 @@ struct GroupTrainingOptions {
   std::function<void()> on_done = {};                                      // as RunOptions::on_done
   std::function<void(std::int64_t step)> on_step = {};                     // as RunOptions::on_step
   /// True: it trains as TensorFlow's strategy: each worker's datasets have its own replicas' elements, and steps are
-  /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps what it
-  /// assigns.
+  /// made while any has one; where nothing is aggregated each replica, or the first of each worker, keeps its
+  /// assigned value.
   bool as_tensorflow = false;
   /// The variables are on the host: the function can't be one on devices (why_not_on_devices()).
   bool on_host = false;

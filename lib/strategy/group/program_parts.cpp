@@ -21,7 +21,7 @@ std::string digest_of(const std::string& text) {
   return hash.hex().substr(0, kDigits);
 }
 
-/// Adds what is at the leaves of the document: "datasets.train[0].range", "1000".
+/// Adds the leaves of the document: "datasets.train[0].range", "1000".
 void add_leaves(const Json& json, const std::string& path, task::AgreementParts& parts) {
   if (parts.size() > kMostParts) return;
   if (!json.is_structured() || json.empty()) {

@@ -73,7 +73,7 @@ class ParameterServers::Operation : public Waits, public std::enable_shared_from
     return !has(PartState::kAsked) || (!for_all && first_failure_.has_value());
   }
   void answered(Part& part, std::optional<Error>& error);
-  /// Takes what is to be called now, with its argument.
+  /// Takes the callback that is due now, with its argument.
   std::function<void()> take_finished() TFD_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -249,7 +249,7 @@ bool Convener::note(const transport::PeerEvent& event) {
 
 // ---- on the caller's thread
 
-/// Finds who holds the meeting, or holds it, and returns what it ended with.
+/// Finds the task that holds the meeting, or holds it, and returns its result.
 Result<MeetingResult> Convener::meet(Deadline deadline) {
   report_.begin();
   for (;;) {

@@ -73,7 +73,7 @@ class Convener {
   void set_unconnected(Names names);
   /// Losses are counted from now on for adopt().
   void begin_round();
-  /// Finds who holds the meeting, or holds it, and returns what it ended with. Errors of Group::form().
+  /// Finds the task that holds the meeting, or holds it, and returns its result. Errors of Group::form().
   Result<MeetingResult> meet(Deadline deadline);
   /// Takes on the generation that a meeting ended with. Returns members that were lost meanwhile. kProtocolMismatch:
   /// this task is none of them.

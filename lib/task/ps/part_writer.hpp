@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a parameter server's parts of checkpoints to disk, on threads of its own, while updates go on. Where to is
-// what a coordinator says, so it is checked: only into directories that a probe of the present run has shown, only new
+// Writes a parameter server's parts of checkpoints to disk, on threads of its own, while updates go on. A coordinator
+// chooses the place, so it is checked: only into directories that a probe of the present run has shown, only new
 // files of a part's name, within the directory of an existing unfinished checkpoint. Thread rule: its functions
 // are called on the endpoint's I/O thread, but stop().
 #include <atomic>
@@ -30,7 +30,7 @@ class PartWriter {
   /// Answers a probe.
   void probe(std::uint64_t connection, DirectoryProbe probe, std::uint64_t epoch, transport::Responder responder);
   using Names = std::shared_ptr<const std::set<std::string>>;
-  /// Writes values, whose memory is released one by one, and answers with the part. `export_id` is what it ends by.
+  /// Writes values, whose memory is released one by one, and answers with the part. `export_id` ends the export.
   /// kInternal: one of `finite` is not finite, and no part is written.
   void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
              Names finite, std::uint64_t epoch, transport::Responder responder);

@@ -99,7 +99,7 @@ void StagedUpdates::put(Entry& entry) {
   if (entry.state == State::kStaged) bytes_ += entry.bytes;
 }
 
-/// Takes what waits out of the counts, and releases its memory.
+/// Subtracts a waiting attempt from the counts, and releases its memory.
 void StagedUpdates::withdraw(Entry& entry) {
   if (entry.state != State::kAborted) {
     --count_of(entry);

@@ -43,7 +43,7 @@ class StagedUpdates {
   void abort(const variable::Attempt& attempt);
   /// Drops everything; committed attempts stay known.
   void abort_all();
-  /// Drops what there is of a sequence number that is over.
+  /// Drops everything about a sequence number that is over.
   void drop(std::uint64_t sequence);
   /// The same for all below; nobody will ask about these.
   void settle(std::uint64_t below);

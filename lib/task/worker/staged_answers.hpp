@@ -26,7 +26,7 @@ class StagedAnswers {
     places_.push_back(std::make_shared<Place>());  // with whoever fills it
     return places_.back();
   }
-  /// Fills a place, and sends what may be sent now.
+  /// Fills a place, and sends the answers that are due.
   void fill(Place& place, Send send) {
     std::vector<std::pair<Send, std::uint64_t>> ready;
     {

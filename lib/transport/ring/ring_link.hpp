@@ -31,7 +31,7 @@ class RingLink {
   bool send(Parcel parcel);
   /// Wakes the other side if it waits for messages.
   void announce();
-  /// Sends what waits for room, and announces it; false as send().
+  /// Sends waiting parcels, and announces them; false as send().
   bool flush();
   bool has_unsent() const { return !unsent_.empty(); }
 

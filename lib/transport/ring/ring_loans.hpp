@@ -33,7 +33,7 @@ class RingLoans {
   /// Lets go of what the other side has given back.
   void settle();
   bool has_lent() const { return !lent_.empty(); }
-  /// Keeps what is lent for longer than the connection, and than this object.
+  /// Keeps loans longer than the connection, and than this object.
   void leave_behind();
   /// Frees abandoned loans that are no longer read; called now and then.
   static void settle_left_behind();
@@ -51,7 +51,7 @@ class RingLoans {
     std::shared_ptr<const tensor::Storage> keep;
   };
   bool has_told();
-  /// Whether the other end is closed, by which nobody reads what is lent.
+  /// Whether the other end is closed, so that loans are no longer read.
   bool is_abandoned() const;
   std::optional<std::uint32_t> find_slot() const;
 

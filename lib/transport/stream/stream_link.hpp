@@ -20,9 +20,9 @@ class StreamLink {
   LinkId id() const { return id_; }
   int fd() const { return stream_->fd(); }
 
-  /// Sends now, or keeps what doesn't go now. kUnavailable: the other side is gone.
+  /// Sends now, or keeps bytes that don't go now. kUnavailable: the other side is gone.
   Result<void> send(Parcel parcel);
-  /// Sends what was kept.
+  /// Sends kept bytes.
   Result<void> flush();
   bool has_unsent() const { return !unsent_.empty() || stream_->has_unsent(); }
 

@@ -33,7 +33,7 @@ class Probes {
   /// The finding of the last second: "connection refused"; or "unreachable", until a probe of `address` has finished.
   /// An older one isn't told: that nobody was there yet, when this process began, doesn't mean that somebody has gone.
   std::string why(const std::string& address);
-  /// Takes what has been found, after the poller has waited.
+  /// Takes results, after the poller has waited.
   void look();
 
  private:

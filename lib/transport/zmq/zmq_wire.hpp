@@ -4,7 +4,7 @@
 // Links over libzmq: a ROUTER that listens, with the gate in front of it if there is a key, a ROUTER that connects to
 // many peers, its monitor. Thread rule: see Wire.
 //
-// libzmq reconnects by itself, but keeps what is queued and gives it to whoever answers next. So it never reconnects
+// libzmq reconnects by itself, but keeps queued messages and gives them to whoever answers next. So it never reconnects
 // here: every connection is a zmq_connect() of its own with a routing id of its own, and is dropped with all that was
 // queued for it.
 #include <functional>

@@ -22,7 +22,7 @@ class DirectWriter {
   std::span<std::byte> space();
   /// Writes the first bytes of space(), like write().
   int put(std::size_t size);
-  /// Writes what was kept, and syncs the file. 0, or an errno.
+  /// Writes the kept bytes, and syncs the file. 0, or an errno.
   int finish();
 
  private:

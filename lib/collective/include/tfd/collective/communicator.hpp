@@ -144,7 +144,7 @@ class Communicator {
   virtual Result<void> begin_all_reduce(const Reduction& what, const SumLayout& layout,
                                         std::span<const tensor::SumPart> parts, std::byte* out) = 0;
   virtual Result<void> wait(Deadline deadline) = 0;  // for the oldest begun one
-  /// Moves what has begun on, as far as it goes without waiting. True: everything that has begun is complete.
+  /// Advances begun collectives, as far as possible without waiting. True: everything that has begun is complete.
   virtual Result<bool> move_on() = 0;
   /// Adds up the members' parts; each gets a slice of the sum, its slice_of(), in `out`, which is none of the parts. It
   /// sends half of what all_reduce() does. Owners of slices of the variables, or of an optimizer's state, begin so, and

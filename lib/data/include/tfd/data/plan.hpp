@@ -100,7 +100,7 @@ struct TfrecordSource {
 /// The records that a command prints, in one of the formats of files. Every pass runs it anew.
 struct CommandSource {
   std::vector<std::string> argv;
-  std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource> records;  // the path is what errors call it
+  std::variant<CsvSource, JsonlSource, TextSource, TfrecordSource> records;  // errors name it by the path
   friend bool operator==(const CommandSource&, const CommandSource&) = default;
 };
 

@@ -3,8 +3,8 @@
 //
 // Files by which tasks talk to their launcher. A JSON file per failed task: the first failure and its cause are in
 // one place. A task may write its own before it ends (TFD_ERROR_FILE, TORCHELASTIC_ERROR_FILE): a "message" and perhaps
-// a "time" and its "code", or what torch's @record writes. The launcher adds what it knows. And a file for each task
-// that survives the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
+// a "time" and its "code", or the JSON of torch's @record. The launcher adds its own knowledge. And a file for each
+// task that survives the others' deaths (TFD_MEMBER_FILE). Thread rule: plain values; functions touch the disk.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -76,7 +76,7 @@ struct TaskGroupOptions {
   std::function<void(const Standings&)> on_standings = {};
 };
 
-/// Exit code of the whole, and the signal to end by if that is what the tasks died of.
+/// Exit code of the whole, and the signal to end by if the tasks died of it.
 struct GroupEnd {
   int code = 0;
   int signal = 0;

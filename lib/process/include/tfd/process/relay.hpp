@@ -30,8 +30,8 @@ class LineReader {
   std::string rest_;
 };
 
-/// Writes what the reader takes and keeps the rest, up to `most` bytes; then it drops, whole texts, and counts them.
-/// The descriptor's own mode is left alone, for other processes share it. SIGPIPE is to be ignored.
+/// Writes as much as the reader takes and keeps the rest, up to `most` bytes; then it drops whole texts, and counts
+/// them. The descriptor's own mode is left alone, for other processes share it. SIGPIPE is to be ignored.
 class QueuedOutput {
  public:
   explicit QueuedOutput(int fd, std::size_t most = std::size_t{1} << 20) : fd_(fd), most_(most) {}

@@ -30,7 +30,7 @@ namespace tfd::resolve {
 /// Reads stdin through one buffer, so that a spec and the lines behind it can share the descriptor.
 class InputReader {
  public:
-  /// `name` is what messages call it.
+  /// `name` is for messages.
   explicit InputReader(int fd, std::string name = "stdin") : fd_(fd), name_(std::move(name)) {}
   /// One JSON document (an object), as soon as its last brace has come. nullopt at an end of file before the first byte
   /// that isn't white space. kInvalidArgument if it can't become JSON, kDataLoss for a document that is cut off,

@@ -29,8 +29,8 @@ struct StatedWorld {
 /// neither is a stated world here.
 std::optional<StatedWorld> find_stated_world(const Environment& env);
 
-/// kUsage: what makes one training of this world, and how each process trains by itself. `strategy` is what the command
-/// needs besides, such as "--strategy multi-worker-mirrored"; may be empty.
+/// kUsage: the commands that make one training of this world, or one per process. `strategy` is a further option
+/// that they need, such as "--strategy multi-worker-mirrored"; may be empty.
 Error alone_in(const StatedWorld& world, std::string_view strategy);
 
 /// This process' number, where nothing says among how many.

@@ -72,7 +72,7 @@ class ReplicaExchange {
   virtual std::optional<ReplicaWeights> find_weights() { return std::nullopt; }
   /// Begins the next of the sums that reduce() is called with. Errors are reduce()'s.
   virtual void begin(std::int64_t /*step*/, ReplicaSum /*sum*/) {}
-  /// Moves what is under way on, as far as it goes without waiting.
+  /// Advances transfers under way, as far as possible without waiting.
   virtual void move_on() {}
 
  protected:

@@ -57,9 +57,9 @@ class StepRunner {
   Result<StepInputs> bind(const CompiledFunction& function, const FunctionCall& call,
                           std::vector<ReplicaShare> shares) const;
   /// Runs the function on these shares, and reduces its outputs with those that StepOptions::gather adds. `variables`
-  /// are what it reads, including all copies; a call that runs once sees the aggregated value. Random numbers depend on
-  /// the call's step, or closure, and on the replica. kInternal: train.function's loss, or a gradient, is not finite,
-  /// and that ends the training; nothing is to be updated then.
+  /// are the values that it reads, including all copies; a call that runs once sees the aggregated value. Random
+  /// numbers depend on the call's step, or closure, and on the replica. kInternal: train.function's loss, or a
+  /// gradient, is not finite, and that ends the training; nothing is to be updated then.
   Result<StepResult> run(const CompiledFunction& function, const FunctionCall& call, std::vector<ReplicaShare> shares,
                          const VariableValues& variables);
   /// True if the last run() failed since a loss or a gradient was not finite.

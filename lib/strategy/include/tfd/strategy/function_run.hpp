@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one function on the replicas of a strategy, once for every element of a dataset, and writes what each replica
-// returned. Source: tf.distribute.Strategy.run and experimental_distribute_dataset. Thread rule: blocks its thread,
+// Runs one function on the replicas of a strategy, once for every element of a dataset, and writes each replica's
+// results. Source: tf.distribute.Strategy.run and experimental_distribute_dataset. Thread rule: blocks its thread,
 // which alone calls the sinks.
 #include <functional>
 #include <memory>

@@ -145,7 +145,7 @@ class ParameterServers {
   /// ParameterServers.
   class PendingUpdate {
    public:
-    /// Waits, and returns what update() does.
+    /// Waits, and returns the result of update().
     Result<void> wait(const std::stop_token& stop = {});
     /// Calls `done` instead, once, on the I/O thread.
     void then(std::function<void(Result<void>)> done);
@@ -189,7 +189,7 @@ class ParameterServers {
   Result<void> probe_directory(const std::string& directory, const std::string& run, Deadline deadline);
   /// Has all take a snapshot of their state, which updates may follow at once. The returned function has each write its
   /// own to disk, into a directory that a probe has shown; it is called once or not at all, on any thread, and must not
-  /// outlive this. It returns what update() does, kAborted excepted.
+  /// outlive this. It returns the same as update(), kAborted excepted.
   Result<variable::WriteParts> begin_writing(Deadline deadline);
   /// Tells all that what they write is waited for. Doesn't wait for their answers.
   void hurry_writing();

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The client of a task: what coordinators and workers ask of any task. WorkerClient and ServerClient add what only
-// workers and parameter servers do.
+// The client of a task: requests that any task answers. WorkerClient and ServerClient add requests for
+// workers and parameter servers only.
 // Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
 #include <atomic>
 #include <cstdint>

@@ -31,7 +31,7 @@ struct TaskServerOptions {
   cluster::TaskId task;
   std::string bind;            // "127.0.0.1:0"
   int listen_fd = -1;          // a listening socket, passed by the supervisor
-  std::string log_file = {};   // where its supervisor keeps what it writes, for its status
+  std::string log_file = {};   // its output, kept by its supervisor, for its status
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
   EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   /// A worker's number of devices, each of which runs a replica of a training step.

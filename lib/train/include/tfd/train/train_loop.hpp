@@ -163,7 +163,7 @@ class StepDriver {
   /// Exports the variables in checkpoint form, with their step.
   virtual Result<variable::Checkpoint> export_state() = 0;
   /// Takes a snapshot of the variables that others than this process write to disk, in parts, while steps go on.
-  /// nullopt: this process writes what export_state() returns. `run` is that of the checkpoint, which has no state;
+  /// nullopt: this process writes the result of export_state(). `run` is that of the checkpoint, which has no state;
   /// `write` is called once, on another thread, before this driver is destroyed.
   struct SnapshotElsewhere {
     variable::Checkpoint about;

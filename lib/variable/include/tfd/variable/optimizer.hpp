@@ -95,8 +95,8 @@ class Optimizer {
   /// rounded to nearest, ties to even (Keras does all in the half type).
   virtual Result<void> apply(VariableState& state, const tensor::Tensor& gradient) const = 0;
   /// apply() for a gradient that is zero but in some rows; duplicates are added up first. Touches only these rows
-  /// where that gives what the dense gradient would (or the v1 original does so), and always with "lazy_rows"; else the
-  /// moments of all rows decay. kInvalidArgument, kOutOfRange.
+  /// where that has the same result as the dense gradient (or the v1 original does so), and always with "lazy_rows";
+  /// else the moments of all rows decay. kInvalidArgument, kOutOfRange.
   virtual Result<void> apply_rows(VariableState& state, const Rows& gradient) const = 0;
   /// Whether it touches only these rows of a variable of that name.
   virtual bool touches_rows_alone(std::string_view /*variable*/) const { return false; }

@@ -34,7 +34,7 @@ class UnfinishedCheckpoint {
 
 /// True for the name of such a directory.
 bool is_unfinished_checkpoint(std::string_view name);
-/// Removes what earlier writers of this run have left in a directory.
+/// Removes files that earlier writers of this run have left in a directory.
 void remove_unfinished(const std::string& directory, const std::string& run);
 
 }  // namespace tfd::variable
