@@ -20,5 +20,6 @@ cp "$source/lib/function/include/tfd/function.h" "$tree/share/tfd/examples/plugi
 plugin=$(python3 "$source/subprojects/pjrt/unpack.py" "$source/scripts/pjrt-requirements.txt" | sed -n 2p)
 mkdir -p "$tree/lib/tfd" "$tree/share/doc/tfd"
 cp "$plugin" "$tree/lib/tfd/pjrt-cpu.so" && chmod 644 "$tree/lib/tfd/pjrt-cpu.so"
-cp -r "$source"/{LICENSE,README.md,CHANGELOG.md,docs} "$tree/share/doc/tfd"
+cp "$source"/{LICENSE,README.md,CHANGELOG.md} "$tree/share/doc/tfd"
+git -C "$source" ls-files -z docs | tar -C "$source" --null -T - -cf - | tar -C "$tree/share/doc/tfd" -xf -
 "$here/contents.py" "$tree" "$version" "$(dirname "$plugin")" "$zig" "$sbom"

@@ -32,7 +32,7 @@ for piece in pieces:
     if piece["kind"] == "python":
         exec(compile(piece["text"], args.page, "exec"), session)
     else:
-        subprocess.run(["timeout", "120", "bash", "-euo", "pipefail", "-c", piece["text"]], check=True, stdin=subprocess.DEVNULL)
+        subprocess.run(["timeout", "400", "bash", "-euo", "pipefail", "-c", piece["text"]], check=True, stdin=subprocess.DEVNULL)
     ran[piece["kind"]] += 1
 print(ran)
 assert all(ran.values()) and eval(args.check, session), args.check

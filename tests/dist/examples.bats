@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# Every example in man pages and README.md runs as it is written; see run-examples.sh.
+# Every example in man pages, README.md and docs/ runs as it is written; see run-examples.sh.
 
 load common
 
-@test "every example of the man pages and of README.md runs" {
+@test "every example of the man pages, of README.md and of docs/ runs" {
   "$TFD_SOURCE/tests/dist/run-examples.sh"
 }
 
@@ -66,6 +66,19 @@ run_page() { TFD_SOURCE=$BATS_TEST_TMPDIR/source run "$TFD_SOURCE/tests/dist/run
   [ "${lines[0]}" = "skip man/x.1.scd:4 (cloud-tpu)" ]
   TFD_HAVE_SLURM=1 TFD_HAVE_CLOUD_TPU=1 run_page
   [ "${lines[0]}" = "ok man/x.1.scd:4" ]
+}
+
+@test "run-examples.sh: pages in docs/, whose comments state what a block needs and how it ends" {
+  printf '# NAME\n\nx - y\n' | page
+  mkdir -p "$BATS_TEST_TMPDIR/source/docs/a"
+  printf '<!-- exits: 3 -->\n```sh\nexit 3\n```\n<!-- needs: slurm -->\n```sh\nfalse\n```\n```bash\nfalse\n```\n```sh\ntrue\n```\n' >"$BATS_TEST_TMPDIR/source/docs/a/one.md"
+  printf '```sh\nfalse\n```\n\n<!-- one folder -->\n' >"$BATS_TEST_TMPDIR/source/docs/a/two.md"
+  run_page
+  [ "$status" = 0 ] || { echo "$output"; false; }
+  [ "${lines[0]}" = "ok docs/a/one.md:2" ]
+  [ "${lines[1]}" = "skip docs/a/one.md:6 (slurm)" ]
+  [ "${lines[2]}" = "ok docs/a/one.md:12" ]
+  [ "${lines[3]}" = "3 examples, 0 failed" ]
 }
 
 @test "run-examples.sh: what an example leaves running is killed, and one that hangs fails" {
