@@ -215,13 +215,16 @@ BASH_WORDS = r"""  local cur prev word command=0 position=0 i
 
 def bash_function(name, tool, function):
     """The function that completes a tool's options, their values, its positionals and a command after "--"."""
-    taking = [n for option in flags(tool) if not option["switch"] for n in all_names(option)]
+    taking = [n for option in flags(tool) if not option["switch"] and option["values"] == 1 for n in all_names(option)]
+    taking_two = [n for option in flags(tool) if option["values"] == 2 for n in all_names(option)]
     out = f"{function}() {{\n{BASH_WORDS}" + ("  local program=\n" if any(map(reads_program, shown(tool))) else "")
     out += "  for ((i = 1; i < ${#words[@]} - 1; i++)); do\n    case ${words[i]} in\n"
     if tool["takes_command"]:
         out += "      --) command=$((i + 1)); break ;;\n"
     if taking:
         out += f"      {' | '.join(taking)}) i=$((i + 1)) ;;\n"
+    if taking_two:
+        out += f"      {' | '.join(taking_two)}) i=$((i + 2)) ;;\n"
     keeps = "[[ $program ]] || program=${words[i]}; " if any(map(reads_program, shown(tool))) else ""
     out += f"      -?*) ;;\n      *) {keeps}position=$((position + 1)) ;;\n    esac\n  done\n"
     if keeps:  # as the shell would have it
@@ -337,6 +340,9 @@ def zsh_options(tool):
         help_text = zsh_text(option["help"])
         optional = option["value_is_optional"]
         value = "" if option["switch"] and not optional else f":{zsh_text(option['placeholder'])}:{zsh_action(option)}"
+        if option["values"] == 2:
+            first, second = option["placeholder"].split(" ")
+            value = f":{zsh_text(first)}:({' '.join(option['words'])}):{second}:_command_names"
         others = "*" if option["repeatable"] or "-v" in names else f"({' '.join(names)})" if len(names) > 1 else ""
         for name in names:
             joined = "=-" if optional else "" if option["switch"] else "=" if name.startswith("--") else "+"

@@ -404,6 +404,7 @@ TRAIN = record(
         "log_every": POSITIVE_INTEGER,
         "replicas": enum("each split"),
         "on_nonfinite": enum("stop continue"),
+        "validation_split": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "checkpoint": record(
             {
                 "by": enum("auto servers coordinator"),
@@ -416,7 +417,7 @@ TRAIN = record(
             },
             "dir",
         ),
-        "evaluate": record({"function": TEXT, "every": POSITIVE_INTEGER, "steps": POSITIVE_INTEGER}, "function"),
+        "evaluate": record({"function": TEXT, "every": any_of(POSITIVE_INTEGER, {"const": "epoch"}), "steps": POSITIVE_INTEGER}, "function"),
         "stop": record(
             {**BEST, "patience": POSITIVE_INTEGER, "min_delta": NOT_NEGATIVE, "restore_best": BOOL}, "metric"
         ),
@@ -507,10 +508,51 @@ EVENTS = {
     "oneOf": [
         event(
             "start",
-            {"program": ANY_TEXT, "steps": NATURAL, "workers": NATURAL, "replicas": NATURAL, "follows": TEXT},
+            {
+                "program": ANY_TEXT,
+                "steps": NATURAL,
+                "workers": NATURAL,
+                "replicas": NATURAL,
+                "follows": TEXT,
+                "settings": {
+                    "type": "object",
+                    "properties": {
+                        "program_sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                        "overrides": list_of(ANY_TEXT),
+                        "strategy": TEXT,
+                        "seed": NATURAL,
+                        "versions": map_of(TEXT),
+                    },
+                },
+            },
             "program",
         ),
-        event("step", {"updates": NATURAL, "metrics": METRICS, "rates": METRICS}, "step metrics rates"),
+        event(
+            "step",
+            {
+                "updates": NATURAL,
+                "metrics": METRICS,
+                "rates": METRICS,
+                "learning_rate": ref("number"),
+                "slower_than_one": {
+                    "type": "object",
+                    "properties": {"replicas": POSITIVE_INTEGER, "step_ms": NUMBER, "computing_ms": NUMBER},
+                },
+            },
+            "step metrics rates",
+        ),
+        event(
+            "epoch",
+            {
+                "epoch": POSITIVE_INTEGER,
+                "epochs": POSITIVE_INTEGER,
+                "metrics": METRICS,
+                "eval": METRICS,
+                "learning_rate": ref("number"),
+                "seconds": NOT_NEGATIVE,
+            },
+            "epoch epochs step metrics seconds",
+        ),
         event("eval", {"metrics": METRICS, "seconds": NOT_NEGATIVE, "path": TEXT}, "metrics"),
         event("checkpoint", {"path": TEXT, "best": BOOL}, "step path"),
         event("worker", {"state": enum("lost back"), "reason": ANY_TEXT}, "task state step"),
@@ -533,7 +575,7 @@ EVENTS = {
             "reason step",
         ),
     ],
-    "$defs": {"metrics": map_of(any_of(NUMBER, enum("NaN Infinity -Infinity")))},
+    "$defs": {"number": any_of(NUMBER, enum("NaN Infinity -Infinity")), "metrics": map_of(ref("number"))},
 }
 
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "option_sections.hpp"
 #include "tfd/cli/tool.hpp"
 
 namespace tfd {
@@ -19,7 +20,9 @@ inline cli::Option cluster_option(std::string& target, std::string_view fallback
                               "none, slurm, tpu (default: {})",
                               fallback),
           .target = &target,
-          .words = {"auto", "env", "kubernetes", "mpi", "none", "slurm", "tpu"}};
+          .words = {"auto", "env", "kubernetes", "mpi", "none", "slurm", "tpu"},
+          .section = section::kWhere,
+          .essential = true};
 }
 
 inline cli::Option hostfile_option(std::string& target) {
@@ -27,7 +30,8 @@ inline cli::Option hostfile_option(std::string& target) {
           .placeholder = "FILE",
           .help = "With --cluster mpi: mpirun's hostfile, where the variables don't say which hosts the ranks are on",
           .target = &target,
-          .complete = "file"};
+          .complete = "file",
+          .section = section::kWhere};
 }
 
 }  // namespace tfd

@@ -4,6 +4,7 @@
 // --format, of the tools that print a training's events. Thread rule: plain functions.
 #include <string>
 
+#include "option_sections.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -18,7 +19,8 @@ inline cli::Option format_option(std::string& format) {
           .target = &format,
           .choices = {"auto", "text", "json"},
           .env = "TFD_FORMAT",
-          .shown_default = "auto"};
+          .shown_default = "auto",
+          .section = section::kOutput};
 }
 
 /// True if a tfd-launch on a terminal shows what stdout has.

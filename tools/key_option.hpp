@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "option_sections.hpp"
 #include "tfd/cli/tool.hpp"
 
 namespace tfd {
@@ -16,7 +17,9 @@ inline cli::Option key_option(std::string& target) {
           .help = "The cluster's key file; none: no key",
           .target = &target,
           .shown_default = "TFD_KEY_FILE, the spec's, ~/.config/tfd/key",
-          .complete = "file"};
+          .complete = "file",
+          .section = section::kGroup,
+          .essential = true};
 }
 
 /// The environment variable, for the tool's table of variables.

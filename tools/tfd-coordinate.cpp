@@ -10,6 +10,7 @@
 #include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
+#include "option_sections.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
@@ -54,24 +55,40 @@ std::vector<cli::Option> options(Asked& a) {
       {.names = "--closures",
        .placeholder = "FILE|-",
        .help = "Run closures, JSON lines, instead of the train block",
-       .target = &a.closures},
-      {.names = "--ordered", .help = "Answer closures in the order of their lines", .target = &a.ordered},
+       .target = &a.closures,
+       .section = section::kWhat,
+       .essential = true},
+      {.names = "--ordered",
+       .help = "Answer closures in the order of their lines",
+       .target = &a.ordered,
+       .section = section::kOutput},
       {.names = "--inline-limit",
        .placeholder = "SIZE",
        .help = "Write larger results of closures to .npy files",
-       .target = &a.inline_limit},
-      {.names = "--results", .placeholder = "DIR", .help = "The directory of those files", .target = &a.results},
+       .target = &a.inline_limit,
+       .section = section::kOutput},
+      {.names = "--results",
+       .placeholder = "DIR",
+       .help = "The directory of those files",
+       .target = &a.results,
+       .section = section::kOutput},
       {.names = "--forget",
        .help = "Keep the value of no closure beyond its answer: none is fetched",
-       .target = &a.forget},
+       .target = &a.forget,
+       .section = section::kWhat},
       {.names = "--strict",
        .help = "Have all parameter servers apply the same attempt of a closure, which its results are of",
-       .target = &a.strict},
-      {.names = "--keep-going", .help = "When a closure fails, keep the others running", .target = &a.keep_going},
+       .target = &a.strict,
+       .section = section::kGroup},
+      {.names = "--keep-going",
+       .help = "When a closure fails, keep the others running",
+       .target = &a.keep_going,
+       .section = section::kWhat},
       {.names = "--max-losses",
        .placeholder = "N",
        .help = "Fail a closure after N workers have died while running it (default: never)",
        .target = &a.max_losses,
+       .section = section::kGroup,
        .least = 0,
        .most = 1'000'000},
       {.names = "--max-failures",
@@ -80,24 +97,32 @@ std::vector<cli::Option> options(Asked& a) {
                "in ten minutes",
        .target = &a.max_failures,
        .shown_default = "0",
+       .section = section::kGroup,
+       .essential = true,
        .least = 0,
        .most = 1'000'000},
       {.names = "--join",
        .placeholder = "DUR",
        .help = "With --max-failures, how long to wait until all parameter servers, and a worker, are there again",
        .target = &a.join,
-       .shown_default = format_duration(kJoin)},
+       .shown_default = format_duration(kJoin),
+       .section = section::kGroup},
       {.names = "--by-role",
        .help = "Coordinate as chief, serve as worker or ps, evaluate as evaluator",
-       .target = &a.by_role},
+       .target = &a.by_role,
+       .section = section::kWhere,
+       .essential = true},
       {.names = "--follow-checkpoints",
        .help = "Train nothing: evaluate every checkpoint that appears",
-       .target = &a.follow_checkpoints},
+       .target = &a.follow_checkpoints,
+       .section = section::kWhat,
+       .essential = true},
       {.names = "--compat",
        .placeholder = "WHAT",
        .help = "Handle failures and seeded shuffles exactly as TensorFlow 2.21 does",
        .target = &a.compat,
-       .choices = {"tensorflow"}},
+       .choices = {"tensorflow"},
+       .section = section::kWhat},
   };
   return training::options(a.common, std::move(own),
                            {.cluster = "stdin, then TF_CONFIG",
@@ -151,16 +176,21 @@ coordinator::OnServerLost make_on_lost(const Asked& a) {
   };
 }
 
-Result<int> run_training(const Asked& a, const program::Program& program, std::int64_t epoch_elements,
-                         const cluster::ClusterConfig& config, const http::StatusPage* page, cli::Io& io) {
+Result<int> run_training(const Asked& a, const train::StepsOfEpochs& steps, const cluster::ClusterConfig& config,
+                         const http::StatusPage* page, cli::Io& io) {
+  const program::Program& program = steps.program;
   const auto signals = TFD_TRY(training::SignalThread::start(std::string(kTool), a.common.grace, io, true));
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   coordinator::TrainOptions train;
   train.interrupts = signals->interrupts();
-  train.epoch_elements = epoch_elements;
+  train.epoch_elements = steps.elements;
+  train.epochs = steps.epochs;
+  train.settings = training::describe_settings(a.common, program, "coordinator", false, io);
   train.grace = a.common.grace;
   train.log = io.log.for_room("coordinate");
-  TFD_TRY(training::connect_sinks(train, a.common, progress, io, page == nullptr ? nullptr : page->board()));
+  const auto commands =
+      TFD_TRY(training::EventCommands::start(a.common.on, std::string(kTool), signals->interrupts(), io));
+  TFD_TRY(training::connect_sinks(train, a.common, progress, io, page == nullptr ? nullptr : page->board(), commands));
   TFD_TRY(training::connect_logdir(train, a.common, "", io));
   train.trace = TFD_TRY(training::open_trace(a.common));
   const auto connect = [&](coordinator::CoordinatorOptions with) {
@@ -174,6 +204,7 @@ Result<int> run_training(const Asked& a, const program::Program& program, std::i
       TFD_TRY(a.follow_checkpoints ? coordinator::follow_checkpoints(program, connect, std::move(with), train)
                                    : coordinator::train(program, connect, std::move(with), train, make_on_lost(a)));
   progress.finish();
+  if (commands) commands->finish();
   // An evaluation makes a coordinator, which has shut the tasks down.
   if (summary.reason == "nothing_left" && !a.common.keep_servers && !program.train->evaluate)
     say_goodbye(config, TFD_TRY(coordinator_options(a, config, io)).make_endpoint, io);
@@ -239,6 +270,8 @@ std::string describe(const program::Program& program) {
 Result<void> check_options(const Asked& a) {
   if (!a.common.logdir.empty() && !a.closures.empty())
     return fail(Code::kUsage, "--logdir only applies to a training, not to --closures");
+  if (!a.common.on.empty() && !a.closures.empty())
+    return fail(Code::kUsage, "--on only applies to a training, not to --closures");
   if (a.common.start_over && !a.closures.empty())
     return fail(Code::kUsage, "--start-over only applies to a training, not to --closures");
   if (a.max_failures > 0 && !a.closures.empty())
@@ -296,8 +329,8 @@ Result<int> run(const Asked& a, cli::Io& io) {
     if (split) io.log.warning("{}", *split);
   }
   if (a.closures.empty()) {
-    auto steps = TFD_TRY(coordinator::epochs_as_steps(std::move(program)));
-    return run_training(a, steps.program, steps.elements, config, page.get(), io);
+    const auto steps = TFD_TRY(coordinator::epochs_as_steps(std::move(program)));
+    return run_training(a, steps, config, page.get(), io);
   }
   return run_closures(a, program, config, input, page.get(), io);
 }
@@ -319,6 +352,7 @@ int TFD_MAIN(tfd_coordinate)(int argc, char** argv) {
        .group = "training",
        .environment = {key_variable()},
        .run_raw = [&](tfd::cli::Io& io) { return run(asked, io); },
-       .elsewhere = training::options_elsewhere("devices are the workers': tfd-serve --devices gpu:N")},
+       .elsewhere = training::options_elsewhere("devices are the workers': tfd-serve --devices gpu:N"),
+       .sections = section::all()},
       argc, argv);
 }

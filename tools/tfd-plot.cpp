@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "main.hpp"
 #include "plot/curves.hpp"
@@ -29,7 +30,7 @@ struct Asked {
 std::vector<cli::Option> options(Asked& a) {
   return {
       {.names = "FILE",
-       .help = "The events of a run, JSON lines; - is stdin",
+       .help = "The events of a run, JSON lines, or its directory of checkpoints; - is stdin",
        .target = &a.files,
        .shown_default = "stdin",
        .complete = "file"},
@@ -49,12 +50,23 @@ std::vector<cli::Option> options(Asked& a) {
   };
 }
 
+/// The file with the events of a run: a directory's is events.jsonl, which a training keeps beside its checkpoints.
+Result<std::string> events_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_directory(path, none)) return path;
+  const fs::path file = fs::path(path) / "events.jsonl";
+  if (fs::exists(file, none)) return file.string();
+  return fail(Code::kNotFound, "{} has no events.jsonl, which a training keeps beside its checkpoints",
+              printable(path));
+}
+
 Result<plot::Charts> read_charts(const Asked& a, cli::Io& io) {
   plot::Charts charts;
   std::vector<std::string> files = a.files.empty() ? std::vector<std::string>{"-"} : a.files;
   for (const std::string& file : files) {
-    const std::string text =
-        file == "-" ? TFD_TRY(process::read_all(io.in_fd, Deadline::never()), "stdin") : TFD_TRY(load_file(file));
+    const std::string text = file == "-" ? TFD_TRY(process::read_all(io.in_fd, Deadline::never()), "stdin")
+                                         : TFD_TRY(load_file(TFD_TRY(events_file(file))));
     TFD_TRY(charts.add(text, file == "-" ? "stdin" : file));
   }
   return charts;
@@ -90,7 +102,7 @@ int TFD_MAIN(tfd_plot)(int argc, char** argv) {
        .summary = "draw the loss and the metrics of trainings, in the terminal or as SVG",
        .options = options(asked),
        .examples = {{"tfd-run program.json | tfd-plot", "when it has ended: its loss, and its metrics"},
-                    {"tfd-plot --metric loss a.jsonl b.jsonl", "the losses of two runs in one chart"},
+                    {"tfd-plot --metric loss run1 run2", "two runs, by their directories of checkpoints"},
                     {"tfd-plot --svg curves.svg a.jsonl", "a picture for a page"}},
        .group = "training",
        .environment = {{"COLUMNS", "How wide charts are where stdout is no terminal"}},

@@ -75,7 +75,8 @@ int TFD_MAIN(tfd_resolve)(int argc, char** argv) {
                        {"SLURM_STEP_*, SLURM_JOB_*, …",
                         "Slurm's description of the step, for slurm and auto; tfd-resolve-slurm(1) lists them"},
                        {"CUDA_VISIBLE_DEVICES", "The GPUs of this task; set for CMD if tasks share a node's GPUs"}},
-       .run_raw = [&](cli::Io& io) { return run(asked, io); }},
+       .run_raw = [&](cli::Io& io) { return run(asked, io); },
+       .sections = sections()},
       argc, argv);
   // eval "$(…)" doesn't see the exit code, so the output makes the shell fail.
   if (code != 0 && will_be_evaluated(argc, argv)) (void)!::write(STDOUT_FILENO, "false\n", 6);

@@ -8,6 +8,7 @@
 #include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
+#include "option_sections.hpp"
 #include "plugin_options.hpp"
 #include "run/asked.hpp"
 #include "run/devices.hpp"
@@ -280,11 +281,16 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   cli::Progress progress(io, std::string(kTool), program.train->steps.value_or(0));
   auto with = TFD_TRY(run_options(a, config, devices, program, io, *signals));
   with.train.epoch_elements = steps.elements;
+  with.train.epochs = steps.epochs;
+  const std::string_view strategy = a.kind == nullptr ? std::string_view() : a.kind->name;
+  with.train.settings = training::describe_settings(a.common, program, strategy, true, io);
   with.epochs = epochs;
   const strategy::RunnerRole& role = runner.role();
   show_tasks(page, config, role, with);
   if (!role.is_chief) show_beginning(page, with);  // it may print no events
-  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page)));
+  const auto commands =
+      TFD_TRY(training::EventCommands::start(a.common.on, std::string(kTool), signals->interrupts(), io));
+  TFD_TRY(training::connect_sinks(with.train, a.common, progress, io, board_of(page), commands));
   const bool is_one_of_several = role.job == strategy::TaskJob::kTrain && !role.is_chief;
   TFD_TRY(training::connect_logdir(with.train, a.common, is_one_of_several ? role.task : "", io));
   with.train.trace = TFD_TRY(training::open_trace(a.common));
@@ -301,6 +307,7 @@ Result<int> train(const Asked& a, const train::StepsOfEpochs& steps, std::int64_
   heed_signals_of_joining(a, config, *signals);
   const auto summary = TFD_TRY(runner.train(program, std::move(with)));
   progress.finish();
+  if (commands) commands->finish();
   if (may_be_unread && !was_warned)  // it may have come meanwhile
     (void)training::warn_of_unread_spec(kTool, uses_no_cluster, io);
   ending.signal = signals->stopped_by();
@@ -486,6 +493,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
                        {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
                        {"TFD_PJRT_OPTIONS", "Options of the PJRT plug-in's own, such as memory_fraction=0.5"}},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); },
-       .elsewhere = tfd::training::options_elsewhere("devices are chosen by --devices, as in --devices gpu:N")},
+       .elsewhere = tfd::training::options_elsewhere("devices are chosen by --devices, as in --devices gpu:N"),
+       .sections = tfd::section::all()},
       argc, argv);
 }

@@ -26,4 +26,5 @@ complete -c tfd-launch -s v -l verbose -d 'Print more on stderr: -v progress, -v
 complete -c tfd-launch -s q -l quiet -d 'Print errors only'
 complete -c tfd-launch -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-launch -l version -d 'Print the version and exit'
-complete -c tfd-launch -s h -l help -d 'Print this help and exit'
+complete -c tfd-launch -s h -d 'Print the options used most and exit'
+complete -c tfd-launch -l help -d 'Print this help and exit'

@@ -52,4 +52,5 @@ complete -c tfd-resolve -s v -l verbose -d 'Print more on stderr: -v progress, -
 complete -c tfd-resolve -s q -l quiet -d 'Print errors only'
 complete -c tfd-resolve -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-resolve -l version -d 'Print the version and exit'
-complete -c tfd-resolve -s h -l help -d 'Print this help and exit'
+complete -c tfd-resolve -s h -d 'Print the options used most and exit'
+complete -c tfd-resolve -l help -d 'Print this help and exit'

@@ -22,4 +22,5 @@ complete -c tfd-serve -s v -l verbose -d 'Print more on stderr: -v progress, -vv
 complete -c tfd-serve -s q -l quiet -d 'Print errors only'
 complete -c tfd-serve -l color -x -a 'auto always never' -d 'Color on stderr; auto respects NO_COLOR'
 complete -c tfd-serve -l version -d 'Print the version and exit'
-complete -c tfd-serve -s h -l help -d 'Print this help and exit'
+complete -c tfd-serve -s h -d 'Print the options used most and exit'
+complete -c tfd-serve -l help -d 'Print this help and exit'

@@ -26,6 +26,9 @@ Json option_json(const Option& option, bool common) {
   json["complete"] = completion_of(option);
   json["words"] = option.words;
   json["allows_empty"] = option.allows_empty;
+  json["values"] = option.values;
+  json["section"] = option.section;
+  json["essential"] = option.essential;
   return json;
 }
 
@@ -39,6 +42,7 @@ std::string dump_text(const Tool& tool, std::span<const Option> common) {
             {"version", version()}};
   json["takes_command"] = tool.takes_command;
   json["command_is_positional"] = tool.command_is_positional;
+  json["sections"] = tool.sections;
   json["options"] = Json::array();
   for (const Option& option : tool.options) json["options"].push_back(option_json(option, false));
   for (const Option& option : common) json["options"].push_back(option_json(option, true));

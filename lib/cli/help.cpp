@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --help: two aligned columns for options; as wide as the terminal, from 80 to 110 columns.
+// --help and -h: two aligned columns for options; as wide as the terminal, from 80 to 120 columns.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "internal.hpp"
 #include "tfd/base/text.hpp"
@@ -46,11 +47,12 @@ struct Layout {
   std::string described(std::string_view text) const { return fill(text, column, column, "", columns); }
 };
 
-std::string section(std::string_view title, std::span<const Option> options, bool positional, const Layout& layout,
-                    std::string_view only = {}) {
+/// The options under their title; empty if `shows` is true for none of them.
+template <class Shows>
+std::string section(std::string_view title, std::span<const Option> options, const Layout& layout, Shows shows) {
   std::string out;
   for (const Option& option : options) {
-    if (option.hidden || is_positional(option) != positional || option.section != only) continue;
+    if (option.hidden || !shows(option)) continue;
     const std::string label = "  " + label_of(option);
     const std::size_t width = width_of(label);
     out += label;
@@ -79,6 +81,23 @@ std::string examples_of(const Tool& tool, std::size_t columns) {
   for (const Example& example : tool.examples)
     out += "  " + fill(example.command, 6, 2, " \\", columns) + "      " + fill(example.what, 6, 6, "", columns);
   return out;
+}
+
+/// The column where descriptions begin, which most labels leave free.
+std::size_t column_of(std::span<const Option> options) {
+  std::size_t widest = 0;
+  for (const Option& option : options) {
+    const std::size_t width = width_of(label_of(option));
+    if (!option.hidden && width <= kWidestLabel) widest = std::max(widest, width);
+  }
+  return widest + 4;
+}
+
+/// Name, summary and usage.
+std::string beginning_of(const Tool& tool, std::size_t columns) {
+  const std::string usage = fmt::format("Usage: {} ", tool.name);
+  return fill(fmt::format("{}: {}", tool.name, tool.summary), 2, 0, "", columns) + "\n" + usage +
+         fill(usage_line(tool), usage.size(), usage.size(), "", columns);
 }
 
 }  // namespace
@@ -127,30 +146,35 @@ std::string usage_line(const Tool& tool) {
 }
 
 std::string help_text(const Tool& tool, std::span<const Option> common, std::size_t columns) {
-  std::size_t widest = 0;
-  const auto widen = [&](const Option& option) {
-    const std::size_t width = width_of(label_of(option));
-    if (!option.hidden && width <= kWidestLabel) widest = std::max(widest, width);
+  const Layout layout{std::max(column_of(tool.options), column_of(common)), columns};
+  const auto is_in = [&tool](const Option& option, std::string_view title) {
+    const bool has_title = std::ranges::find(tool.sections, option.section) != tool.sections.end();
+    return !is_positional(option) && (has_title ? option.section == title : title.empty());
   };
-  std::for_each(tool.options.begin(), tool.options.end(), widen);
-  std::for_each(common.begin(), common.end(), widen);
-  const Layout layout{widest + 4, columns};
-
-  const std::string usage = fmt::format("Usage: {} ", tool.name);
-  std::string out = fill(fmt::format("{}: {}", tool.name, tool.summary), 2, 0, "", columns) + "\n";
-  out += usage + fill(usage_line(tool), usage.size(), usage.size(), "", columns);
-  out += section("Arguments", tool.options, true, layout);
-  out += section("Options", tool.options, false, layout);
-  std::vector<std::string> shown{""};
-  for (const Option& option : tool.options) {
-    if (std::find(shown.begin(), shown.end(), option.section) != shown.end()) continue;
-    out += section("Options of " + option.section, tool.options, false, layout, option.section);
-    shown.push_back(option.section);
-  }
-  out += section("Options of every tool", common, false, layout);
+  std::string out = beginning_of(tool, columns);
+  out += section("Arguments", tool.options, layout, is_positional);
+  out += section("Options", tool.options, layout, [&](const Option& option) { return is_in(option, ""); });
+  for (const std::string& title : tool.sections)
+    out += section(title, tool.options, layout, [&](const Option& option) { return is_in(option, title); });
+  out += section("Options of every tool", common, layout, [](const Option&) { return true; });
   out += environment_of(tool, layout);
   out += examples_of(tool, columns);
   out += fmt::format("\nMore: man {}; exit codes: man tfd-exit\n", tool.name);
+  return out;
+}
+
+std::string short_help_text(const Tool& tool, std::size_t columns) {
+  std::vector<Option> shown;
+  std::ranges::copy_if(tool.options, std::back_inserter(shown),
+                       [](const Option& option) { return is_positional(option) || option.essential; });
+  const auto order_of = [&tool](const Option& option) { return std::ranges::find(tool.sections, option.section); };
+  std::ranges::stable_sort(shown, {}, order_of);
+  const Layout layout{column_of(shown), columns};
+  std::string out = beginning_of(tool, columns);
+  out += section("Arguments", shown, layout, is_positional);
+  out += section("Options used most", shown, layout, [](const Option& option) { return !is_positional(option); });
+  out += examples_of(tool, columns);
+  out += fmt::format("\nAll options: {} --help; more: man {}\n", tool.name, tool.name);
   return out;
 }
 

@@ -48,6 +48,8 @@ std::optional<std::size_t> find_superfluous(std::span<const Option> table, std::
 // help.cpp, dump.cpp: the whole interface as text and as JSON. `common` are the options that every tool has.
 /// `columns`: the width of its lines.
 std::string help_text(const Tool& tool, std::span<const Option> common, std::size_t columns = 80);
+/// The same with the essential options only, of a tool with sections.
+std::string short_help_text(const Tool& tool, std::size_t columns = 80);
 std::string dump_text(const Tool& tool, std::span<const Option> common);
 std::string usage_line(const Tool& tool);
 /// Columns on a terminal: code points, since texts of tfd use no wide or combining ones.

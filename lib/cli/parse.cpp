@@ -36,18 +36,18 @@ std::string cli11_names(const Option& option) {
   return text;
 }
 
-/// Whether the argument is an option whose value is the next argument.
-bool takes_next(std::string_view argument, const Names& names) {
+/// How many of the next arguments are values of this one, if it is an option.
+std::size_t count_values(std::string_view argument, const Names& names) {
   if (argument.starts_with("--")) {
     const auto found = names.find(argument);
-    return found != names.end() && !is_switch(*found->second);
+    return found == names.end() || is_switch(*found->second) ? 0 : found->second->values;
   }
   for (std::size_t i = 1; i < argument.size(); ++i) {  // "-wn 5"
     const auto found = names.find(std::string("-") + argument[i]);
-    if (found == names.end()) return false;
-    if (!is_switch(*found->second)) return i + 1 == argument.size();
+    if (found == names.end()) return 0;
+    if (!is_switch(*found->second)) return i + 1 == argument.size() ? found->second->values : 0;
   }
-  return false;
+  return 0;
 }
 
 /// Whether the option, with a value behind it or without, is one of these.
@@ -68,11 +68,11 @@ std::size_t find_end_of_options(std::vector<std::string>& arguments, const Names
       continue;
     }
     const std::string name = argument.substr(0, argument.size() - 1);
-    if (argument.starts_with("--") && argument.ends_with('=') && takes_next(name, names)) {
+    if (argument.starts_with("--") && argument.ends_with('=') && count_values(name, names) == 1) {
       argument = name;
       arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++i), std::string());
-    } else if (takes_next(argument, names)) {
-      ++i;
+    } else {
+      i += count_values(argument, names);
     }
   }
   return arguments.size();
@@ -106,6 +106,10 @@ tl::unexpected<Error> unknown_option(std::string_view argument, const Names& nam
 tl::unexpected<Error> missing_value(const std::vector<std::string>& arguments, const Names& names) {
   const std::string& last = arguments.back();
   auto found = names.find(last);
+  if (arguments.size() > 1)  // the first value of two
+    if (const auto before = names.find(arguments[arguments.size() - 2]);
+        before != names.end() && before->second->values > 1)
+      found = before;
   if (found == names.end() && last.size() > 1) found = names.find(std::string("-") + last.back());
   if (found == names.end()) return fail(Code::kUsage, "a value is missing after '{}'", printable(last));
   return fail(Code::kUsage, "{} needs a value: {}", found->first, found->second->placeholder);
@@ -120,7 +124,8 @@ std::vector<CLI::Option*> declare(CLI::App& app, std::span<const Option> table) 
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (is_positional(table[i])) continue;
     handles[i] = is_switch(table[i]) ? app.add_flag(cli11_names(table[i])) : app.add_option(table[i].names);
-    if (!is_switch(table[i])) handles[i]->expected(1)->type_size(1)->allow_extra_args(false);
+    const auto values = static_cast<int>(table[i].values);
+    if (!is_switch(table[i])) handles[i]->type_size(values)->expected(1)->allow_extra_args(false);
     handles[i]->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   return handles;
@@ -139,8 +144,8 @@ std::optional<std::size_t> find_superfluous(std::span<const Option> table, std::
       if (taken-- == 0) return i;
     } else if (!is_known(argument, names)) {
       return std::nullopt;
-    } else if (takes_next(argument, names)) {
-      ++i;
+    } else {
+      i += count_values(argument, names);
     }
   }
   return std::nullopt;

@@ -35,6 +35,7 @@ struct Common {
   bool quiet = false;
   bool version = false;
   bool help = false;
+  bool short_help = false;
   bool dump = false;
   std::string color = "auto";
 };
@@ -52,7 +53,7 @@ std::string without_taken(const std::string& names, const Tool& tool) {
   return kept;
 }
 
-constexpr std::size_t kNarrowestHelp = 80, kWidestHelp = 110;
+constexpr std::size_t kNarrowestHelp = 80, kWidestHelp = 120;
 
 std::size_t columns_of_help(const Output& out) { return std::clamp(columns_of(out), kNarrowestHelp, kWidestHelp); }
 
@@ -67,8 +68,13 @@ std::vector<Option> common_options(Common& common, const Tool& tool) {
        .target = &common.color,
        .choices = {"auto", "always", "never"}},
       {"--version", "", "Print the version and exit", &common.version},
-      {"-h,--help", "", "Print this help and exit", &common.help},
+      {"--help", "", "Print this help and exit", &common.help},
       {.names = "--dump-cli", .help = "Print this interface as JSON and exit", .target = &common.dump, .hidden = true}};
+  const auto help = std::ranges::find(options, "--help", &Option::names);
+  if (tool.sections.empty())
+    help->names = "-h,--help";
+  else
+    options.insert(help, {"-h", "", "Print the options used most and exit", &common.short_help});
   for (Option& option : options) option.names = without_taken(option.names, tool);
   std::erase_if(options, [](const Option& option) { return option.names.empty(); });
   return options;
@@ -195,7 +201,10 @@ Result<int> parse_and_run(const Tool& tool, const std::vector<std::string>& argu
         return line.values[i].size();
     return std::size_t{0};
   };
-  if (given(&asked.help) + given(&asked.version) > 0) TFD_TRY(check_questions(tool, table, arguments));
+  const std::size_t questions = given(&asked.help) + given(&asked.short_help) + given(&asked.version);
+  if (questions > 0) TFD_TRY(check_questions(tool, table, arguments));
+  if (given(&asked.short_help) > 0 && given(&asked.help) == 0)
+    return print(io, short_help_text(tool, columns_of_help(io.out)));
   if (given(&asked.help) > 0) return print(io, help_text(tool, common, columns_of_help(io.out)));
   if (given(&asked.version) > 0) return print(io, fmt::format("{} {}\n", tool.name, long_version()));
   if (given(&asked.dump) > 0) return print(io, dump_text(tool, common));

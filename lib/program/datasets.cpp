@@ -116,17 +116,30 @@ Result<data::Plan> distribute_as_tensorflow(const data::Plan& plan, const data::
 }  // namespace
 
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
-                     const std::optional<TrainData>& distributed, Program& program, Problems& problems) {
+                     const std::optional<TrainData>& distributed, const std::optional<ValidationSplit>& split,
+                     Program& program, Problems& problems) {
   Facts facts;
   if (!problems.check(node, {R"("dataset":)"}, node.is_object() ? Result<void>() : node.fail_type("an object")))
     return facts;
   std::vector<const FunctionDef*> defs;
   for (const FunctionDraft& draft : functions) defs.push_back(&draft.def);
   data::DatasetContext context = check_context(program, options.look_at_files, std::move(defs));
+  const auto trained = split ? node.find(split->trained) : std::nullopt;
+  std::optional<data::Plan> whole;  // the dataset that is split
+  std::optional<SplitPlans> at;
+  if (trained) {
+    if (auto plan = parse_dataset(split->trained, *trained)) {  // else its error is noted below
+      at = problems.keep(split->node, {mention_of(split->evaluated)}, split_rows(*split, *plan, context));
+      whole = std::move(*plan);
+    }
+  }
   for (const auto& [name, child] : node.members()) {
+    const bool is_held_out = split && name == split->evaluated;
+    if (is_held_out && !at) continue;
     if (options.data_elsewhere) note_missing(context, program, child.path());
     const Mentions mentions{mention_of(name)};
-    auto plan = parse_dataset(name, child);
+    auto plan = is_held_out ? held_out_plan(*at, *whole, child) : parse_dataset(name, child);
+    if (plan && at && name == split->trained) plan = kept_plan(*at, std::move(*plan));
     if (plan) seed_dataset(program, name, *plan);
     const bool is_distributed = plan && distributed && distributed->datasets.contains(name);
     if (is_distributed && distributed->reader.workers > 1) program.whole_datasets[name] = *plan;

@@ -239,6 +239,8 @@ void drop_shardings(Json& document) {
 void keep_stated(Program& program, const Document& document) {
   state_groups(*document, program.variables);
   for (const char* key : {"variables", "weights", "datasets"}) document->erase(key);
+  if (const auto train = document->find("train"); train != document->end() && train->is_object())
+    train->erase("validation_split");  // the datasets are split by now
   program.stated = document;
 }
 

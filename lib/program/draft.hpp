@@ -105,9 +105,35 @@ struct TrainData {
   data::Reader reader;
   bool shares_rows = false;
 };
+/// train.validation_split: the last rows of a training's dataset are an evaluation's.
+struct ValidationSplit {
+  Node node;
+  double fraction = 0;
+  std::string trained, evaluated;  // the datasets
+};
 /// Makes every dataset once, for its spec; maps call `functions`. Fills in program.datasets and returns the facts.
 Facts parse_datasets(const Node& node, const ProgramOptions& options, const std::vector<FunctionDraft>& functions,
-                     const std::optional<TrainData>& distributed, Program& program, Problems& problems);
+                     const std::optional<TrainData>& distributed, const std::optional<ValidationSplit>& split,
+                     Program& program, Problems& problems);
+
+// validation_split.cpp
+/// Returns what train.validation_split asks for, after checking it against train, evaluate and their functions;
+/// nullopt: the program states none, or a wrong one, which is noted.
+std::optional<ValidationSplit> parse_validation_split(const Node& root, const std::vector<FunctionDraft>& functions,
+                                                      Problems& problems);
+/// The two plans of a dataset that is split: `stages` (of the training's dataset, up to `place`) with `first` rows for
+/// the training, and the rest for the evaluation.
+struct SplitPlans {
+  std::size_t place = 0;   // stages before it belong to both
+  std::int64_t first = 0;  // rows of the training
+};
+/// Counts the rows of the dataset. Errors are those of the key train.validation_split.
+Result<SplitPlans> split_rows(const ValidationSplit& split, const data::Plan& plan,
+                              const data::DatasetContext& context);
+/// The plan of the evaluation's dataset: the rows that are held out, then its own stages.
+Result<data::Plan> held_out_plan(const SplitPlans& at, const data::Plan& trained, const Node& own);
+/// The plan of the training's dataset, without the rows that are held out.
+data::Plan kept_plan(const SplitPlans& at, data::Plan trained);
 
 // check.cpp
 /// Names, dtypes and shapes against the program's variables, optimizer and datasets (all of them in `program`). Fills
@@ -135,9 +161,9 @@ void seed_variables(const Program& program, std::vector<VariableDef>& variables)
 void seed_dataset(const Program& program, const std::string& name, data::Plan& plan);
 
 // train.cpp
-inline constexpr std::array<std::string_view, 10> kTrainKeys{"function",  "steps",       "epochs",     "max_time",
-                                                             "log_every", "replicas",    "checkpoint", "evaluate",
-                                                             "stop",      "on_nonfinite"};
+inline constexpr std::array<std::string_view, 11> kTrainKeys{"function",  "steps",        "epochs",          "max_time",
+                                                             "log_every", "replicas",     "checkpoint",      "evaluate",
+                                                             "stop",      "on_nonfinite", "validation_split"};
 /// Fills in program.train, except for parts with errors. `root` is the whole program.
 void parse_train(const Node& node, const Node& root, const Facts& facts, Program& program, Problems& problems);
 

@@ -181,7 +181,8 @@ Program parse_parts(const Node& root, const std::string& directory, const FileRe
   Facts facts;
   const auto distributed = train_data(root, drafts, options);
   if (const auto node = root.find("datasets"))
-    facts = parse_datasets(*node, options, drafts, distributed, program, problems);
+    facts = parse_datasets(*node, options, drafts, distributed, parse_validation_split(root, drafts, problems), program,
+                           problems);
   for (FunctionDraft& draft : drafts) {
     draft.splits =
         !distributed && train_says(root, "function", draft.def.name) && train_says(root, "replicas", "split");

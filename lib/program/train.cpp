@@ -5,6 +5,7 @@
 #include "check/misplaced.hpp"
 #include "draft.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/program/names.hpp"
 
 namespace tfd::program {
 namespace {
@@ -114,7 +115,11 @@ Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
   evaluate.function = def->name;
   if (const auto fits = check_evaluated(*def); !fits)
     return function.fail_text(Code::kInvalidArgument, fits.error().message);
-  if (const auto every = node.find("every")) evaluate.every_steps = TFD_TRY(every->integer(1));
+  if (const auto every = node.find("every")) {
+    const bool is_epoch = every->is_text() && TFD_TRY(every->text()) == "epoch";
+    if (!is_epoch && !every->is_number()) return every->fail_type("a number of steps, or \"epoch\"");
+    evaluate.every_steps = is_epoch ? kEveryEpoch : TFD_TRY(every->integer(1));
+  }
   if (const auto steps = node.find("steps")) evaluate.steps = TFD_TRY(steps->integer(1));
   if (const auto ends = check_ends(program, *def, evaluate.steps); !ends)
     return node.fail_text(Code::kInvalidArgument, ends.error().message);
@@ -123,7 +128,8 @@ Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
 
 /// Parses "metric" and "mode"; the metric must be one of the periodic evaluations'.
 Result<BestDef> parse_best(const Node& node, const TrainDef& train, const Program& program) {
-  if (!train.evaluate || train.evaluate->every_steps == 0)
+  if (!train.evaluate || train.evaluate->every_steps == 0 ||
+      (train.evaluate->every_steps == kEveryEpoch && !train.epochs))
     return node.fail("needs train.evaluate with 'every': it looks at evaluations between the steps");
   const Node metric = TFD_TRY(node.member("metric"));
   BestDef best;
@@ -231,6 +237,10 @@ void parse_train(const Node& node, const Node& root, const Facts& facts, Program
        [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });
   const bool has_evaluation =
       take("evaluate", train.evaluate, [&](const Node& evaluate) { return parse_evaluate(evaluate, program); });
+  // Held-out rows are evaluated after every epoch, as in Keras.
+  const auto evaluate = node.find("evaluate");
+  if (train.evaluate && node.has("validation_split") && !evaluate->has("every"))
+    train.evaluate->every_steps = train.epochs ? kEveryEpoch : 0;
   if (has_evaluation) {  // the evaluation decides which metrics exist
     if (train.checkpoint)
       take("checkpoint", train.checkpoint->keep_best,

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "run_record.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/shell.hpp"
@@ -266,8 +267,8 @@ Result<void> CheckpointManager::start_over() {
   for (fs::directory_iterator entry(directory, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (variable::is_checkpoint_name(name) || std::ranges::find(kCheckpointNotes, name) != kCheckpointNotes.end())
-      moved.push_back(entry->path());
+    const bool is_note = std::ranges::find(kCheckpointNotes, name) != kCheckpointNotes.end() || is_run_record(name);
+    if (variable::is_checkpoint_name(name) || is_note) moved.push_back(entry->path());
   }
   if (error) return fail_errno(error.value(), fmt::format("cannot list {}", directory.string()));
   index_ = {.run = run(), .writer = writer_};

@@ -99,13 +99,13 @@ Result<StepsOfEpochs> epochs_as_steps(program::Program program, const EpochsOpti
   }
   program.datasets.at(dataset).stages.emplace_back(data::Repeat{});
   program.endless_datasets.insert(dataset);
-  const std::int64_t elements = *count * *program.train->epochs;
+  const std::int64_t epochs = *program.train->epochs, elements = *count * epochs;
   program.train->epochs.reset();
   program.train->steps = steps_over(elements, std::max(options.elements_per_step, 1));
   if (const auto& evaluate = program.train->evaluate)
     TFD_TRY(program::check_evaluation(program, *program.find_function(evaluate->function), evaluate->steps),
             program.path + ": train.evaluate");
-  return StepsOfEpochs{std::move(program), elements};
+  return StepsOfEpochs{std::move(program), elements, epochs};
 }
 
 }  // namespace tfd::train

@@ -67,6 +67,20 @@ std::string seconds_text(const Json& event) {
   return seconds != event.end() && seconds->is_number() ? fmt::format("  {:.2f}s", seconds->get<double>()) : "";
 }
 
+std::string epoch_text(const Json& event) {
+  const auto number_in = [&event](const char* key) {
+    const auto found = event.find(key);
+    return found != event.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+  };
+  const Metrics metrics = metrics_in(event, "metrics"), evaluation = metrics_in(event, "eval");
+  std::string text = fmt::format("epoch {}/{}", number_in("epoch"), number_in("epochs"));
+  if (!metrics.empty()) text += ": " + format_metrics(metrics);
+  if (!evaluation.empty()) text += "; " + evaluation_text(evaluation);
+  if (const auto rate = event.find("learning_rate"); rate != event.end())
+    text += fmt::format("; learning rate {:.4g}", number_of(*rate));
+  return text + seconds_text(event);
+}
+
 std::string worker_text(const Json& event) {
   const std::string task = text_in(event, "task");
   return text_in(event, "state") == "lost" ? fmt::format("{} lost: {}", task, text_in(event, "reason"))
@@ -123,6 +137,8 @@ std::string EventText::line_of(std::string_view line) {
     text = step_text(event);
   } else if (kind == "eval") {
     text = evaluation_text(metrics_in(event, "metrics")) + seconds_text(event);
+  } else if (kind == "epoch") {
+    text = epoch_text(event);
   } else if (kind == "checkpoint") {
     const bool is_best = event.contains("best");
     std::string path = text_in(event, "path");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tfd/base/units.hpp"
 
@@ -23,8 +24,10 @@ JsonLine Reporter::event(std::string_view name) const {
   return line;
 }
 
-Result<void> Reporter::emit(JsonLine line) const {
-  return options_.write_event ? options_.write_event(std::move(line).text()) : Result<void>();
+Result<void> Reporter::emit(JsonLine line) {
+  const std::string text = std::move(line).text();
+  record_.add(text);
+  return options_.write_event ? options_.write_event(text) : Result<void>();
 }
 
 void Reporter::begin(std::int64_t step) {
@@ -32,10 +35,12 @@ void Reporter::begin(std::int64_t step) {
   reported_ = {.step = step, .own = own_};
   rated_ = {reported_};
   started_ = options_.began.value_or(reported_.at);
+  epoch_begun_ = reported_.at;
 }
 
 Result<void> Reporter::count(const StepCount& steps) {
   interval_.add(steps.metrics);
+  if (options_.epochs > 0) epoch_.add(steps.metrics);
   own_ += steps.count;
   if (own_ == steps.count) rated_ = {{.step = steps.step, .own = own_}};
   for (const step::Metric& one : steps.metrics)
@@ -82,6 +87,22 @@ const Reporter::Mark& Reporter::rates_from(std::int64_t step) {
   return step > rated_.front().step ? rated_.front() : reported_;
 }
 
+std::optional<double> Reporter::learning_rate(std::int64_t step) const {
+  if (!rules_) return std::nullopt;
+  return rules_->learning_rate_of_step(std::max<std::int64_t>(step - 1, 0));
+}
+
+void Reporter::slower_than_one(const StepTime& time) {
+  const auto milliseconds = [](Duration one) { return std::chrono::duration<double, std::milli>(one).count(); };
+  const double all = milliseconds(time.all), computing = milliseconds(time.computing);
+  say(fmt::format("{} replicas are slower than one would be: a step takes {:.2g} ms, {:.2g} ms of it computing",
+                  time.replicas, all, computing));
+  JsonLine line;
+  line.add("replicas", time.replicas).add("step_ms", all).add("computing_ms", computing);
+  slower_ = std::move(line).text();
+  slower_.pop_back();
+}
+
 Result<void> Reporter::step(std::int64_t step) {
   const Mark from = rates_from(step);
   const double seconds = std::max(seconds_since(from.at), 1e-9);
@@ -94,23 +115,39 @@ Result<void> Reporter::step(std::int64_t step) {
   if (options_.on_metrics) {
     Metrics all = last_interval_;
     all.insert(all.end(), rates.begin(), rates.end());
+    if (const auto rate = learning_rate(step)) all.emplace_back("learning_rate", *rate);
     options_.on_metrics("train", step, all);
   }
   JsonLine line = event("step");
   line.add("step", step);
   if (!task_.empty()) line.add("updates", own_);
-  return emit(std::move(line.add("metrics", last_interval_).add("rates", rates)));
+  line.add("metrics", last_interval_).add("rates", rates);
+  if (const auto rate = learning_rate(step)) line.add("learning_rate", *rate);
+  if (!slower_.empty()) line.add_raw("slower_than_one", std::exchange(slower_, {}));
+  return emit(std::move(line));
+}
+
+Result<void> Reporter::epoch(std::int64_t number, std::int64_t count, std::int64_t step) {
+  JsonLine line = event("epoch");
+  line.add("epoch", number).add("epochs", count).add("step", step).add("metrics", epoch_.values());
+  if (evaluated_step_ == step) line.add("eval", evaluation_);
+  if (const auto rate = learning_rate(step)) line.add("learning_rate", *rate);
+  line.add("seconds", seconds_since(epoch_begun_));
+  epoch_.clear();
+  epoch_begun_ = Clock::now();
+  return emit(std::move(line));
 }
 
 Result<void> Reporter::evaluated(std::int64_t step, const Metrics& metrics, Clock::time_point begun) {
   evaluation_ = metrics;
+  evaluated_step_ = step;
   if (options_.on_metrics) options_.on_metrics("eval", step, metrics);
   TFD_TRY(emit(event("eval").add("step", step).add("metrics", metrics).add("seconds", seconds_since(begun))));
   for (const auto& [name, value] : metrics) TFD_TRY(look_at(losses_of_evaluation_, name, value, step, "evaluation"));
   return {};
 }
 
-Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool best) const {
+Result<void> Reporter::saved(std::int64_t step, const std::string& path, bool best) {
   JsonLine line = event("checkpoint");
   line.add("step", step).add("path", path);
   if (best) line.add_raw("best", "true");
@@ -137,7 +174,7 @@ void Reporter::show(StepDriver& driver, std::int64_t step, std::optional<std::in
   driver.show(std::move(line).text());
 }
 
-Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const {
+Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) {
   JsonLine line("event", "worker");  // "task" is the one that was lost
   line.add("task", news.task).add("state", news.lost ? "lost" : "back").add("step", step);
   if (news.lost) line.add("reason", news.reason);
@@ -147,7 +184,7 @@ Result<void> Reporter::worker(const WorkerEvent& news, std::int64_t step) const 
   return emit(std::move(line));
 }
 
-Result<void> Reporter::server_lost(const Error& error, const ServerLoss& loss, std::int64_t step) const {
+Result<void> Reporter::server_lost(const Error& error, const ServerLoss& loss, std::int64_t step) {
   say(fmt::format("{}; failure {}, at most {}: waiting up to {} for it (--join)", error.message, loss.failure,
                   loss.max_failures, format_duration(loss.join)));
   JsonLine line("event", "server");
@@ -155,7 +192,7 @@ Result<void> Reporter::server_lost(const Error& error, const ServerLoss& loss, s
   return emit(std::move(line.add("failure", loss.failure).add("max_failures", loss.max_failures)));
 }
 
-Result<void> Reporter::end(const End& end) const {
+Result<void> Reporter::end(const End& end) {
   JsonLine line = event("end");
   line.add("reason", end.reason).add("step", end.step);
   if (!task_.empty()) line.add("updates", own_);

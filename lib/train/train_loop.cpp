@@ -9,6 +9,7 @@
 #include "early_stopping.hpp"
 #include "reporter.hpp"
 #include "schedule.hpp"
+#include "tfd/program/names.hpp"
 #include "tfd/step/nonfinite.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
 #include "tfd/train/checkpoint_notes.hpp"
@@ -31,14 +32,17 @@ class TrainLoop final : public StepControl {
         early_stopping_(train_, options_.log),
         report_(options_, role_.task),
         schedule_(checkpoints_.are_saved() ? train_.checkpoint->every_steps : 0,
-                  evaluates() ? train_.evaluate->every_steps : 0) {
+                  evaluates() ? std::max<std::int64_t>(train_.evaluate->every_steps, 0) : 0) {
     if (role_.keeps_best && train_.checkpoint && train_.checkpoint->keep_best) best_.emplace(*train_.checkpoint);
     report_.watch_for_nonfinite(program);
+    report_.state_rate_of(program.rules);
   }
   Result<TrainSummary> run();
 
   std::int64_t until() const override { return until_; }
-  std::int64_t next_log() const override { return next_multiple(step_, train_.log_every); }
+  std::int64_t next_log() const override {
+    return std::min(next_multiple(step_, train_.log_every), epochs_.next(step_));
+  }
   LoopRequest ask() override;
   Deadline next_look() const override;
   Result<void> count(const StepCount& steps) override;
@@ -58,13 +62,15 @@ class TrainLoop final : public StepControl {
   Result<std::string> train();
   Result<void> begin();
   Result<void> go_on_judging(bool goes_on);
-  Result<void> say_start(bool joined) const;
+  Result<void> say_start(bool joined);
   Result<std::string> run_steps();
   Error say_what_is_left(Error error) const;
   std::optional<std::string> reason_to_end() const;
   Result<void> end_of_data(const Error& error);
   Result<void> at_boundary();
   Result<void> evaluate();
+  Result<void> tell_epoch();
+  void compare_with_one();
   Result<void> judge(std::int64_t step, const TakeState& take);
   Result<variable::Checkpoint> take_checkpoint();
   Result<void> save();
@@ -88,6 +94,7 @@ class TrainLoop final : public StepControl {
   std::optional<BestExporter> best_;
   Reporter report_;
   Schedule schedule_;
+  EpochEnds epochs_;  // of the chief, once it has begun
 
   std::optional<variable::Checkpoint> restored_;  // the checkpoint to continue from, until it has begun
   std::optional<variable::Checkpoint> initial_;   // --checkpoint, if there is none to continue from
@@ -96,7 +103,9 @@ class TrainLoop final : public StepControl {
   std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;                           // the global step, as last reported
   std::int64_t until_ = 0;                          // end of the current advance
+  std::int64_t told_epochs_ = 0;                    // epochs that are reported, or ended before this process
   std::optional<std::vector<std::string>> finite_;  // variables that must be finite in checkpoints, once known
+  bool is_compared_ = false;                        // with one replica
   bool data_ended_ = false;
   bool stopped_ = false;
   std::optional<std::int64_t> restored_step_;
@@ -129,14 +138,26 @@ Deadline TrainLoop::next_look() const {
 }
 
 Result<void> TrainLoop::count(const StepCount& steps) {
+  TFD_TRY(tell_epoch());  // of the steps before, unless an evaluation came first
   step_ = steps.step;
   TFD_TRY(tell_saved());
   TFD_TRY(report_.count(steps));
   if (step_ < report_.reported_step()) report_.rewind(step_);  // the chief was restarted and began anew
+  told_epochs_ = std::min(told_epochs_, epochs_.ended_by(step_));
+  compare_with_one();
   if (passes_multiple(report_.reported_step(), step_, train_.log_every)) TFD_TRY(report_.step(step_));
   report_.progress(step_, train_.steps);
   if (role_.saves()) report_.show(driver_, step_, train_.steps, checkpoints_, false);
   return {};
+}
+
+/// Says once, as soon as it is known, that one replica would be faster than several.
+void TrainLoop::compare_with_one() {
+  if (is_compared_ || !role_.saves()) return;
+  const auto time = driver_.step_time();
+  if (!time) return;
+  is_compared_ = true;
+  if (time->is_slower_than_one()) report_.slower_than_one(*time);
 }
 
 // ---- the beginning
@@ -239,6 +260,9 @@ Result<void> TrainLoop::begin() {
   adopted_ = begun.adopted;
   if (begun.steps) stated_steps_ = std::exchange(train_.steps, begun.steps);
   first_step_ = step_ = begun.step;
+  if (role_.saves() && train_.steps) epochs_ = EpochEnds(options_.epochs, *train_.steps);
+  if (evaluates() && train_.evaluate->every_steps == program::kEveryEpoch) schedule_.evaluate_after(epochs_);
+  told_epochs_ = epochs_.ended_by(step_);
   if (nothing_left() && !is_known) checkpoints_.say_nothing_left(first_step_);
   const bool goes_on = begun.joined || begun.adopted;
   if (goes_on && initial_)
@@ -283,7 +307,7 @@ Result<void> TrainLoop::go_on_judging(bool goes_on) {
   return stopped_ ? driver_.stop_others() : Result<void>();
 }
 
-Result<void> TrainLoop::say_start(bool joined) const {
+Result<void> TrainLoop::say_start(bool joined) {
   JsonLine start = report_.event("start");
   start.add("program", program_.path).add("step", first_step_);
   if (train_.steps) start.add("steps", *train_.steps);
@@ -296,6 +320,9 @@ Result<void> TrainLoop::say_start(bool joined) const {
     start.add("resumed_from", checkpoints_.path());
   else if (initial_)
     start.add("started_from", initial_->path);
+  if (!options_.settings.empty()) start.add_raw("settings", options_.settings);
+  if (checkpoints_.are_saved() && !nothing_left())
+    report_.keep_record(train_.checkpoint->directory, checkpoints_.run(), JsonLine(start).text());
   return report_.emit(std::move(start));
 }
 
@@ -356,7 +383,15 @@ Result<void> TrainLoop::at_boundary() {
   if (train_.steps && step_ >= *train_.steps) return {};  // finish() does it
   if (is_asked || schedule_.is_save_due(step_)) TFD_TRY(save());
   if (schedule_.is_evaluation_due(step_) && !is_stopping()) TFD_TRY(evaluate());
-  return {};
+  return tell_epoch();
+}
+
+/// Reports the end of the epoch that the counted steps have reached.
+Result<void> TrainLoop::tell_epoch() {
+  const std::int64_t ended = epochs_.ended_by(step_);
+  if (ended <= told_epochs_) return {};
+  told_epochs_ = ended;
+  return report_.epoch(ended, epochs_.count(), step_);
 }
 
 // If others continue meanwhile, the state that may be kept is the evaluated one.
@@ -456,6 +491,7 @@ Result<void> TrainLoop::finish(const std::string& reason) {
   report_.show(driver_, step_, train_.steps, checkpoints_, true);
   if (interrupted) return driver_.end();
   if (evaluates() && !schedule_.is_evaluated(step_)) TFD_TRY(evaluate());
+  TFD_TRY(tell_epoch());
   if (!nothing_left()) {
     TFD_TRY(restore_best());
     checkpoints_.mark_end(reason, step_, stated_steps_);

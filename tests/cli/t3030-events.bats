@@ -21,6 +21,25 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   jq -es '.[-1] | .event == "end" and has("metrics") and (has("eval") | not)' <<<"$output"
 }
 
+@test "events: every epoch ends with an event, and evaluations may be made there" {
+  local epochs=(--set train.steps=null --set train.epochs=3 --set 'datasets.train[2]={"take": 640}' --set train.log_every=10 --set train.checkpoint=null)
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${epochs[@]}" --set train.evaluate.every=epoch </dev/null
+  jq -es '[.[] | select(.event == "epoch")] | map([.epoch, .epochs, .step]) == [[1, 3, 10], [2, 3, 20], [3, 3, 30]]' <<<"$output"
+  jq -es '[.[] | select(.event == "epoch").eval] == [.[] | select(.event == "eval").metrics] and all(.[] | select(.event == "epoch"); .eval.accuracy > 0 and .metrics.loss > 0 and .learning_rate == 0.001 and .seconds > 0)' <<<"$output"
+  jq -es '[.[] | select(.event == "step").learning_rate] == [0.001, 0.001, 0.001]' <<<"$output"
+  run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${epochs[@]}" --format text </dev/null
+  grep -Eq '^step 20/30  epoch 2/3: loss [0-9.]+; learning rate 0.001  [0-9.]+s$' <<<"$output"
+  grep -Eq '^step 30/30  epoch 3/3: loss [0-9.]+; evaluation: accuracy [0-9.]+, loss [0-9.]+; learning rate 0.001  [0-9.]+s$' <<<"$output"
+  # On two workers, and by a coordinator.
+  run -0 --separate-stderr timeout 60 tfd-launch -n 2 --no-prefix -- tfd-run "$EXAMPLES/digits/program.json" "${epochs[@]}" --set train.replicas=split --strategy multi-worker-mirrored
+  jq -es '[.[] | select(.event == "epoch").step] == [10, 20, 30]' <<<"$output"
+  serve --jobs worker=1,ps=1
+  run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/digits/program.json" --cluster spec.json "${epochs[@]}"
+  jq -es '[.[] | select(.event == "epoch") | [.epoch, .step]] == [[1, 10], [2, 20], [3, 30]] and .[-1].event == "end"' <<<"$output"
+  run -65 --separate-stderr tfd-run "$EXAMPLES/digits/program.json" --set train.evaluate.every=epochs
+  [[ $stderr == *'train.evaluate.every: must be a number of steps, or "epoch"'* ]]
+}
+
 @test "events: --format text and TFD_FORMAT print lines for people, whatever stdout is" {
   local line='^step [ 0-9]*/60  '
   run -0 --separate-stderr timeout 60 tfd-run "$EXAMPLES/digits/program.json" "${digits[@]}" --format text --events seen </dev/null

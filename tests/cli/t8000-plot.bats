@@ -85,6 +85,32 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   [ ! -e made ]
 }
 
+@test "plot: directories of checkpoints are runs, named by the settings in which they differ" {
+  local linear=$TFD_SOURCE/examples/linear/program.json
+  run_with() { # DIRECTORY OPTIONS…
+    timeout 60 tfd-run "$linear" --set train.steps=30 --set train.log_every=10 --set "train.checkpoint.dir=$1" "${@:2}" </dev/null >"$1.jsonl" 2>/dev/null
+  }
+  run_with one --set optimizer.sgd.learning_rate=0.1
+  run_with two --set optimizer.sgd.learning_rate=0.05
+  jq -e '.v == 1 and .attempt == 1 and .step == 0 and .replicas == 1 and .devices == ["cpu:0"] and (.versions.tfd | length > 0) and (.program_sha256 | length == 64) and (.overrides | index("optimizer.sgd.learning_rate=0.1") != null)' one/settings-0001.json
+  cmp one/events.jsonl one.jsonl
+  for runs in 'one two' 'one.jsonl two.jsonl'; do
+    # shellcheck disable=SC2086
+    run -0 --separate-stderr tfd-plot --metric loss $runs
+    [[ $output == *"learning_rate=0.1 train"* && $output == *"learning_rate=0.05 train"* ]]
+    [[ $output != *checkpoint.dir* && $output != *train.steps* && $output != *jsonl* ]]
+  done
+  # Those that don't differ have their names.
+  run_with three --set optimizer.sgd.learning_rate=0.05
+  run -0 tfd-plot --metric loss two three
+  [[ $output == *"two train"* && $output == *"three train"* ]]
+  run -0 tfd-plot --metric loss one two three
+  [[ $output == *"learning_rate=0.1 train"* && $output == *"learning_rate=0.05 (three) train"* ]]
+  mkdir empty
+  run -65 --separate-stderr tfd-plot empty
+  [ "$stderr" = "tfd-plot: empty has no events.jsonl, which a training keeps beside its checkpoints" ]
+}
+
 @test "plot: what came later counts where a run went back, and workers have curves of their own" {
   {
     cat a.jsonl

@@ -15,6 +15,7 @@
 #include "tfd/base/counted.hpp"
 #include "tfd/base/cpus.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/cli/columns.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
@@ -197,8 +198,8 @@ std::vector<Check> check_all(const Environment& env) {
   std::vector<Check> out;
   check_python(env, out);
   out.push_back(check_gpu(env));
-  const auto basics = static_cast<std::ptrdiff_t>(out.size());  // these stay in front, here or not
   check_plugin(env, out);
+  const auto basics = static_cast<std::ptrdiff_t>(out.size());  // what a first training needs stays in front
   out.push_back(check_cache(env));
   out.push_back(check_descriptors());
   out.push_back(check_key(env));
@@ -213,18 +214,43 @@ std::vector<Check> check_all(const Environment& env) {
   return out;
 }
 
+namespace {
+
+/// The text with a blank in words that are longer than a line, such as paths: after a slash, if there is one.
+std::string breakable(const std::string& text, std::size_t most) {
+  std::string out;
+  for (std::string word : split(text, ' ')) {
+    while (cli::columns_of(word) > most) {
+      const std::size_t slash = word.rfind('/', most - 1);
+      const std::size_t size = slash == std::string::npos || slash == 0 ? most : slash + 1;
+      out += word.substr(0, size) + " ";
+      word.erase(0, size);
+    }
+    out += word + " ";
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string format_table(const std::vector<Check>& checks, std::size_t columns) {
   std::size_t widest = 0;
   for (const Check& check : checks) widest = std::max(widest, check.name.size());
-  std::string out;
-  constexpr std::size_t kState = 8;
+  constexpr std::size_t kState = 7, kNarrowest = 20;
   const std::size_t indent = kState + 2 + widest + 2;
-  const auto filled = [&](const std::string& text) { return cli::fill(text, indent, indent, "", columns); };
+  const std::size_t most = std::max(columns, indent + kNarrowest) - indent;
+  const auto filled = [&](const std::string& text) {
+    return cli::fill(breakable(text, most), indent, indent, "", indent + most);
+  };
+  std::string out, optional;
   for (const Check& check : checks) {
-    out += fmt::format("{:<{}}  {:<{}}  {}", name_of(check.state), kState, check.name, widest, filled(check.text));
-    if (!check.hint.empty()) out += std::string(indent, ' ') + filled(check.hint);
+    const bool is_optional = check.state == State::kOptional;
+    std::string& part = is_optional ? optional : out;
+    part += fmt::format("{:<{}}  {:<{}}  {}", is_optional ? "" : name_of(check.state), kState, check.name, widest,
+                        filled(check.text));
+    if (!check.hint.empty()) part += std::string(indent, ' ') + filled(check.hint);
   }
-  return out;
+  return optional.empty() ? out : out + "\nNot needed here:\n" + optional;
 }
 
 std::string format_json(const std::vector<Check>& checks) {

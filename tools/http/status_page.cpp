@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "option_sections.hpp"
 #include "pages.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/placement.hpp"
@@ -45,7 +46,9 @@ cli::Option http_option(std::string& target) {
           .help =
               "Show how it goes at http://HOST:PORT/, with /metrics, /livez and /readyz; without HOST on loopback, "
               "0: a free port",
-          .target = &target};
+          .target = &target,
+          .section = section::kOutput,
+          .essential = true};
 }
 
 Result<std::unique_ptr<StatusPage>> StatusPage::start(const std::string& asked, std::string_view tool, cli::Io& io) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tfd/base/error.hpp"
@@ -14,7 +15,8 @@ namespace tfd::plot {
 
 /// A metric of one run, of its training or of its evaluations.
 struct Curve {
-  std::string run;
+  std::string run;        // its name in the legend
+  std::string task = {};  // of a worker that prints its own
   bool is_eval = false;
   std::map<std::int64_t, double> points;  // by step: where a run went back to a checkpoint, the later value
 };
@@ -32,15 +34,19 @@ class Charts {
   /// Reads the events of one run. Several workers that print their own are curves of their own. kInvalidArgument says
   /// which line is no event, or that no event has a metric.
   Result<void> add(std::string_view text, const std::string& run);
-  /// The charts of these metrics, or of all, the loss first. kNotFound: no run has that metric, with the existing
-  /// ones.
+  /// The charts of these metrics, or of all, the loss first. Runs are named by the settings in which they differ, as
+  /// their `start` events state them: "learning_rate=0.1 seed=2"; else as add() was told. kNotFound: no run has that
+  /// metric, with the existing ones.
   Result<std::vector<Chart>> of(const std::vector<std::string>& metrics) const;
 
  private:
   Result<bool> add_line(std::string_view line, const std::string& run);
-  void add_point(const std::string& metric, const std::string& run, bool is_eval, std::int64_t step, double value);
+  void add_point(const std::string& metric, const Curve& of, std::int64_t step, double value);
+  std::map<std::string, std::string> names_of_runs() const;
 
-  std::vector<Chart> charts_;  // in the order in which metrics came
+  using Settings = std::map<std::string, std::string>;  // "optimizer.adam.learning_rate" -> "0.1"
+  std::vector<std::pair<std::string, Settings>> runs_;  // in their order
+  std::vector<Chart> charts_;                           // in the order in which metrics came
 };
 
 }  // namespace tfd::plot

@@ -79,6 +79,8 @@ inline constexpr std::chrono::seconds kInterval{30};
 
 /// The tool's options, for cli::Tool.
 std::vector<cli::Option> options(Asked& asked);
+/// Value of Tool::sections.
+std::vector<std::string> sections();
 /// Options that were given, except those that every kind takes: "--jobs", "--no-auto-set-gpu", "ARG".
 std::vector<std::string_view> given_options(const Asked& asked);
 

@@ -8,6 +8,11 @@ namespace {
 
 using Options = std::vector<cli::Option>;
 
+constexpr const char* kSimple = "Options of simple";
+constexpr const char* kSlurm = "Options of slurm and mpi";
+constexpr const char* kKubernetes = "Options of kubernetes";
+constexpr const char* kGoogle = "Options of tpu and gce";
+
 void add_common(Options& all, Asked& a) {
   all.push_back(
       {.names = "KIND",
@@ -23,12 +28,14 @@ void add_common(Options& all, Asked& a) {
                  .placeholder = "NAME=COUNT,…",
                  .help = "local, slurm, mpi, kubernetes, auto: the number of tasks of each job; slurm and mpi assign "
                          "ranks to the jobs by name; slurm also takes NAME=het:N, a component of the Slurm job",
-                 .target = &a.jobs});
+                 .target = &a.jobs,
+                 .essential = true});
   all.push_back({.names = "--task",
                  .placeholder = "JOB:INDEX",
                  .help = "Which task this is, if it is not detected, or detected wrongly",
                  .target = &a.task,
-                 .complete = "tfd-resolve --list-tasks"});
+                 .complete = "tfd-resolve --list-tasks",
+                 .essential = true});
   all.push_back({.names = "--rpc-layer",
                  .placeholder = "NAME",
                  .help = "Protocol before :// in the master's URL (default: grpc; simple, tf-config and union: "
@@ -64,6 +71,7 @@ void add_slurm_and_mpi(Options& all, Asked& a) {
                  .help = "slurm, mpi: the first port on each host (default: Slurm's reserved ports, or derived from "
                          "the job's id)",
                  .target = &a.port_base,
+                 .essential = true,
                  .least = 0,
                  .most = 65535});
   all.push_back({.names = "--gpus-per-node",
@@ -91,7 +99,8 @@ void add_slurm_and_mpi(Options& all, Asked& a) {
   all.push_back({.names = "--hostfile",
                  .placeholder = "FILE",
                  .help = "mpi: the hosts and their slots, the same file that mpirun got",
-                 .target = &a.hostfile});
+                 .target = &a.hostfile,
+                 .essential = true});
 }
 
 void add_kubernetes(Options& all, Asked& a) {
@@ -99,7 +108,8 @@ void add_kubernetes(Options& all, Asked& a) {
                  .placeholder = "JOB=LABELS",
                  .help = "kubernetes: the label selector of a job's pods; may be repeated (default: "
                          "worker=job-name=tensorflow)",
-                 .target = &a.selector});
+                 .target = &a.selector,
+                 .essential = true});
   all.push_back({.names = "--namespace",
                  .placeholder = "NAME",
                  .help = "kubernetes: look only in this namespace (default: in all)",
@@ -131,7 +141,8 @@ void add_kubernetes(Options& all, Asked& a) {
   all.push_back({.names = "--wait",
                  .placeholder = "DUR",
                  .help = "kubernetes: how long to wait for pods that are pending or missing",
-                 .target = &a.wait});
+                 .target = &a.wait,
+                 .essential = true});
 }
 
 void add_google(Options& all, Asked& a) {
@@ -158,7 +169,8 @@ void add_google(Options& all, Asked& a) {
   all.push_back({.names = "--instance-group",
                  .placeholder = "NAME",
                  .help = "gce: the group whose running instances are the cluster",
-                 .target = &a.instance_group});
+                 .target = &a.instance_group,
+                 .essential = true});
   all.push_back({.names = "--credentials",
                  .placeholder = "FILE",
                  .help = "tpu, gce: a key file of a service account or user (default: application-default credentials)",
@@ -208,14 +220,22 @@ void add_answer(Options& all, Asked& a) {
                          "JAX_NUM_PROCESSES and JAX_PROCESS_ID to initialize() itself)",
                  .target = &a.format,
                  .choices = cluster::format_names(),
-                 .shown_default = "json"});
+                 .shown_default = "json",
+                 .essential = true});
   all.push_back({.names = "--json", .help = "Short for --format json", .target = &a.json});
   all.push_back({.names = "--get",
                  .placeholder = "PATH",
                  .help = "Print one value without quotes, such as master",
-                 .target = &a.get});
-  all.push_back({.names = "--list-tasks", .help = "Print the tasks, one JOB:INDEX a line", .target = &a.list_tasks});
-  all.push_back({.names = "--watch", .help = "Print a new line whenever the cluster changes", .target = &a.watch});
+                 .target = &a.get,
+                 .essential = true});
+  all.push_back({.names = "--list-tasks",
+                 .help = "Print the tasks, one JOB:INDEX a line",
+                 .target = &a.list_tasks,
+                 .essential = true});
+  all.push_back({.names = "--watch",
+                 .help = "Print a new line whenever the cluster changes",
+                 .target = &a.watch,
+                 .essential = true});
   all.push_back({.names = "--interval",
                  .placeholder = "DUR",
                  .help = "tpu, gce, auto: how often --watch and --wait-healthy ask (default: 30s)",
@@ -228,7 +248,8 @@ void add_answer(Options& all, Asked& a) {
                  .help = "How long to wait for nvidia-smi, an API, or the specs of other tools (union: no limit "
                          "unless given)",
                  .target = &a.timeout,
-                 .shown_default = "10s"});
+                 .shown_default = "10s",
+                 .essential = true});
 }
 
 }  // namespace
@@ -241,13 +262,15 @@ std::vector<cli::Option> options(Asked& a) {
     for (std::size_t i = before; i < all.size(); ++i) all[i].section = section;
   };
   add("", add_common);
-  add("simple", add_simple);
-  add("slurm and mpi", add_slurm_and_mpi);
-  add("kubernetes", add_kubernetes);
-  add("tpu and gce", add_google);
+  add(kSimple, add_simple);
+  add(kSlurm, add_slurm_and_mpi);
+  add(kKubernetes, add_kubernetes);
+  add(kGoogle, add_google);
   add("", add_answer);
   return all;
 }
+
+std::vector<std::string> sections() { return {kSimple, kSlurm, kKubernetes, kGoogle}; }
 
 std::vector<std::string_view> given_options(const Asked& a) {
   const std::pair<std::string_view, bool> all[] = {

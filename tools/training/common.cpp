@@ -13,11 +13,16 @@
 #include "format_option.hpp"
 #include "http/status_page.hpp"
 #include "key_option.hpp"
+#include "option_sections.hpp"
 #include "tfd/base/counted.hpp"
+#include "tfd/base/file.hpp"
+#include "tfd/base/json_line.hpp"
 #include "tfd/base/rate.hpp"
+#include "tfd/base/sha256.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/slices.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/launch/placement.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/process/signals.hpp"
@@ -111,12 +116,14 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
       {.names = "--jobs",
        .placeholder = "JOB=N,…",
        .help = "The jobs of the tasks that Slurm or MPI started, such as ps=2,worker=3",
-       .target = &common.jobs},
+       .target = &common.jobs,
+       .section = section::kWhere},
       hostfile_option(common.hostfile),
       {.names = "--task",
        .placeholder = "JOB:INDEX",
        .help = "Which task this is, if the spec doesn't say",
-       .target = &common.task},
+       .target = &common.task,
+       .section = section::kWhere},
   };
   std::move(own.begin(), own.end(), std::back_inserter(out));
   std::vector<cli::Option> rest{
@@ -124,60 +131,87 @@ std::vector<cli::Option> options(Common& common, std::vector<cli::Option> own, W
        .placeholder = "PATH=VALUE",
        .help = "Override a value of the program; may be repeated",
        .target = &common.overrides,
-       .complete = "tfd-run --list settings PROGRAM"},
+       .complete = "tfd-run --list settings PROGRAM",
+       .section = section::kWhat,
+       .essential = true},
       {.names = "--checkpoint",
        .placeholder = "FILE|DIR",
        .help = std::move(words.checkpoint),
        .target = &common.checkpoint,
-       .complete = "file"},
+       .complete = "file",
+       .section = section::kData,
+       .essential = true},
       {.names = "--start-over",
        .help = "Move the checkpoints of an earlier run aside, and train from the beginning",
-       .target = &common.start_over},
+       .target = &common.start_over,
+       .section = section::kData,
+       .essential = true},
       format_option(common.format),
       {.names = "--events",
        .placeholder = "FILE",
        .help = "Add the events to this file, too, as JSON lines",
        .target = &common.events,
-       .complete = "file"},
+       .complete = "file",
+       .section = section::kOutput},
       {.names = "--logdir",
        .placeholder = "DIR",
        .help = "Write the metrics there too, for TensorBoard: DIR/train and DIR/eval",
        .target = &common.logdir,
-       .complete = "file"},
+       .complete = "file",
+       .section = section::kOutput,
+       .essential = true},
+      on_option(common.on),
       http::http_option(common.http),
       {.names = "--trace",
        .placeholder = "FILE",
        .help = fmt::format("Write a timeline there ({}), for Perfetto", words.trace),
        .target = &common.trace,
-       .complete = "file"},
-      {.names = "--check", .help = std::move(words.check), .target = &common.check},
+       .complete = "file",
+       .section = section::kOutput},
+      {.names = "--check",
+       .help = std::move(words.check),
+       .target = &common.check,
+       .section = section::kWhat,
+       .essential = true},
       {.names = "--ignore-sharding",
        .help = "Run the program as if it stated no shardings: whole values, on any devices",
-       .target = &common.ignore_sharding},
-      {.names = "--keep-servers", .help = std::move(words.keep_servers), .target = &common.keep_servers},
+       .target = &common.ignore_sharding,
+       .section = section::kWhat},
+      {.names = "--keep-servers",
+       .help = std::move(words.keep_servers),
+       .target = &common.keep_servers,
+       .section = section::kGroup},
       {.names = "--rejoin",
        .placeholder = "DUR",
        .help = "How long a parameter server may be silent before it counts as lost",
-       .target = &common.rejoin},
+       .target = &common.rejoin,
+       .section = section::kGroup},
       {.names = "--take-over",
        .help = "Take the cluster and train.checkpoint.dir from another run that is using them",
-       .target = &common.take_over},
-      {.names = "--insecure", .help = std::move(words.insecure), .target = &common.insecure},
+       .target = &common.take_over,
+       .section = section::kData},
+      {.names = "--insecure",
+       .help = std::move(words.insecure),
+       .target = &common.insecure,
+       .section = section::kGroup},
       key_option(common.key_file),
       {.names = "--data-root",
        .placeholder = "DIR",
        .help = "Where relative paths of data sets start (default: the program's directory)",
        .target = &common.data_root,
-       .env = "TFD_DATA_ROOT"},
+       .env = "TFD_DATA_ROOT",
+       .section = section::kData},
       {.names = "--timeout",
        .placeholder = "DUR",
        .help = std::move(words.timeout),
        .target = &common.timeout,
-       .env = "TFD_TIMEOUT"},
+       .env = "TFD_TIMEOUT",
+       .section = section::kGroup},
       {.names = "--grace",
        .placeholder = "DUR",
        .help = "Time to end after SIGTERM, SIGINT or SIGHUP, checkpoint included",
-       .target = &common.grace},
+       .target = &common.grace,
+       .section = section::kData},
   };
   std::move(rest.begin(), rest.end(), std::back_inserter(out));
   return out;
@@ -295,15 +329,17 @@ void say(cli::Io& io, std::string_view tool, const std::string& line) {
 }
 
 Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io,
-                           std::shared_ptr<http::Board> board) {
+                           std::shared_ptr<http::Board> board, std::shared_ptr<EventCommands> commands) {
   train.checkpoint = common.checkpoint;
   train.start_over = common.start_over;
   train.take_directory = common.take_over;
-  train.write_event = [board, events = TFD_TRY(Events::open(common.format, common.events, train.interrupts, io))](
-                          std::string_view line) {
-    if (board) board->add_event(line);
-    return events->write(line);
-  };
+  train.write_event =
+      [board, commands,
+       events = TFD_TRY(Events::open(common.format, common.events, train.interrupts, io))](std::string_view line) {
+        if (board) board->add_event(line);
+        if (commands) commands->add(line);
+        return events->write(line);
+      };
   train.on_progress = [&progress, board](const train::TrainProgress& at) {
     if (board) board->set_step(at.step);
     progress.update(at.step, train::format_metrics(at.metrics));
@@ -313,6 +349,33 @@ Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli
     progress.say(line);
   };
   return {};
+}
+
+std::string describe_settings(const Common& common, const program::Program& program, std::string_view strategy,
+                              bool has_devices, cli::Io& io) {
+  Sha256 sum;
+  sum.add_part(load_file(program.path).value_or(std::string()));
+  for (const auto& [name, content] : program.files) {
+    sum.add_part(name);
+    sum.add_part(content);
+  }
+  std::string overrides;
+  for (const std::string& one : common.overrides) {
+    overrides += overrides.empty() ? "[" : ",";
+    append_json_string(one, overrides);
+  }
+  JsonLine versions("tfd", cli::long_version());
+  if (const auto plugin = function::find_plugin(io.env); has_devices && plugin) versions.add("pjrt_plugin", *plugin);
+  const auto text_of = [](JsonLine line) {
+    std::string text = std::move(line).text();
+    text.pop_back();  // the newline
+    return text;
+  };
+  JsonLine out("program_sha256", sum.hex());
+  out.add_raw("overrides", overrides.empty() ? "[]" : overrides + "]");
+  if (!strategy.empty()) out.add("strategy", strategy);
+  if (program.states_seed) out.add("seed", static_cast<std::int64_t>(program.seed));
+  return text_of(std::move(out.add_raw("versions", text_of(std::move(versions)))));
 }
 
 Result<std::shared_ptr<train::Trace>> open_trace(const Common& common) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "event_commands.hpp"
 #include "http/board.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"
@@ -40,6 +41,7 @@ struct Common {
   std::string format = "auto";
   std::string events;
   std::string logdir;
+  std::vector<std::string> on;  // event, command, event, command, …
   std::string http;
   std::string trace;
   Duration timeout = std::chrono::seconds(30);
@@ -98,10 +100,15 @@ std::optional<std::string> split_training_of(const program::Program& program, st
 /// Prints a line of the tool on stderr, unless -q is given.
 void say(cli::Io& io, std::string_view tool, const std::string& line);
 
-/// Connects a training to events, progress, checkpoints, and the board of --http, if there is one. `progress` and `io`
-/// must outlive it. Errors of Events::open().
+/// Connects a training to events, progress, checkpoints, the board of --http and the commands of --on, if there are
+/// any. `progress` and `io` must outlive it. Errors of Events::open().
 Result<void> connect_sinks(train::TrainOptions& train, const Common& common, cli::Progress& progress, cli::Io& io,
-                           std::shared_ptr<http::Board> board);
+                           std::shared_ptr<http::Board> board, std::shared_ptr<EventCommands> commands = nullptr);
+
+/// The settings of a training as TrainOptions::settings: program (its SHA-256), overrides, seed, strategy (if it is
+/// stated) and versions. `has_devices`: this process has the devices, so that its plug-in is a setting, too.
+std::string describe_settings(const Common& common, const program::Program& program, std::string_view strategy,
+                              bool has_devices, cli::Io& io);
 
 /// Opens --trace if it is given; else returns null. Errors of Trace::open().
 Result<std::shared_ptr<train::Trace>> open_trace(const Common& common);

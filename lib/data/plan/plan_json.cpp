@@ -7,6 +7,7 @@
 
 #include "stage_kinds.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/data/plan_parts.hpp"
 
 namespace tfd::data {
 namespace {
@@ -61,27 +62,39 @@ Result<const Entry*> find_entry(const std::string& name, bool must_be_source) {
 std::string_view name_of(const Stage& stage) { return entries()[stage.index()].name; }
 bool is_source(const Stage& stage) { return entries()[stage.index()].is_source; }
 
-Result<Plan> parse_inner_plan(const ordered_json& pipeline, const std::string& place, int depth) {
+namespace {
+
+/// Appends the stages to a plan, which has its source already, or gets it first.
+Result<Plan> parse_stages(Plan plan, const ordered_json& pipeline, const std::string& place, int depth) {
   constexpr int kDeepest = 32;
   if (depth > kDeepest) return fail(Code::kInvalidArgument, "{}: pipelines within {} others", place, kDeepest);
   if (!pipeline.is_array() || pipeline.empty())
     return fail(Code::kInvalidArgument,
                 "{}{}a dataset must be a list of stages, such as [{{\"range\": 10}}, {{\"batch\": 2}}]", place,
                 place.empty() ? "" : ": ");
-  Plan plan;
   for (std::size_t i = 0; i < pipeline.size(); ++i) {
     const ordered_json& stage = pipeline[i];
     if (!stage.is_object() || stage.size() != 1)
       return fail(Code::kInvalidArgument, "{}[{}]: must be an object with one key, such as {}", place, i,
                   i == 0 ? R"({"csv": {…}})" : R"({"batch": {…}})");
     const std::string path = fmt::format("{}[{}].{}", place, i, printable(stage.begin().key()));
-    const Entry* entry = TFD_TRY(find_entry(stage.begin().key(), i == 0), path);
+    const Entry* entry = TFD_TRY(find_entry(stage.begin().key(), plan.stages.empty()), path);
     plan.stages.push_back(TFD_TRY(entry->read(StatedStage{stage.begin().value(), path, depth})));
   }
   return plan;
 }
 
+}  // namespace
+
+Result<Plan> parse_inner_plan(const ordered_json& pipeline, const std::string& place, int depth) {
+  return parse_stages({}, pipeline, place, depth);
+}
+
 Result<Plan> parse_plan(const ordered_json& pipeline) { return parse_inner_plan(pipeline, "", 0); }
+
+Result<Plan> parse_plan_after(Plan beginning, const ordered_json& pipeline) {
+  return parse_stages(std::move(beginning), pipeline, "", 0);
+}
 
 ordered_json to_json(const Plan& plan) {
   ordered_json pipeline = ordered_json::array();

@@ -362,6 +362,7 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
 }
 
 Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::int64_t number) {
+  begun_ = Clock::now();
   TFD_TRY(add_programs());
   const bool reads = !is_alone() || looks_at_gradients();
   const std::size_t count = inputs.step.replicas.size();
@@ -399,6 +400,7 @@ Result<DeviceSteps::Computed> DeviceSteps::compute(const Inputs& inputs, std::in
       if (device_of(inputs.step.replicas[i].replica) == static_cast<int>(device)) done[i] = compute_one(i);
   });
   TFD_TRY(first_error(done));
+  computed_ = Clock::now() - begun_;
   return out;
 }
 
@@ -423,6 +425,7 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
   const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
   const std::vector<DeviceBuffers>& changes = computed.changes;
   std::vector<Result<void>> done(devices);
+  const auto updates_from = Clock::now();
   threads_.run(devices, [&](std::size_t device) {
     const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(device), number);
     done[device] = [&]() -> Result<void> {
@@ -432,6 +435,10 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
     }();
   });
   TFD_TRY(updated_on_all(done, number));
+  if (times_.wants_more()) {
+    const auto now = Clock::now();
+    times_.add(now - begun_, computed_ + (now - updates_from));
+  }
   TFD_TRY(write_copies(reduced));
   count_update();
   move_loss_scale(true);

@@ -71,6 +71,7 @@ class DeviceSteps final : public TrainingSteps {
   void move_to(step::ReplicaRange replicas, step::ReplicaExchange& exchange) override {
     options_.replicas = replicas;
     options_.exchange = exchange_ = &exchange;
+    times_.restart();
     pieces_ = pieces();
   }
   /// Reads the variables' states, in the devices' own memory if the host can read it.
@@ -109,6 +110,9 @@ class DeviceSteps final : public TrainingSteps {
   Result<std::optional<Done>> launch(const Inputs& inputs, std::int64_t number) override;
   /// Modules of later steps, as far as known, that aren't compiled yet; valid until the next load().
   std::vector<step::CompileOne> left_to_compile() override;
+  std::optional<train::StepTime> step_time() const override {
+    return is_alone() ? std::nullopt : times_.typical(options_.replicas.all);
+  }
   /// Waits for the metrics, if the devices still compute them. Errors of the step.
   static Result<void> read_metrics(Done& done);
 
@@ -197,6 +201,9 @@ class DeviceSteps final : public TrainingSteps {
   RingOrder ring_;                                      // of gradients, as TensorFlow's
   KeptCopies kept_;                                     // copies that aren't in it, where a device is no replica's own
   std::map<std::pair<std::size_t, bool>, std::uint64_t> signatures_;  // of launches: by module, and whether it waits
+  train::StepTimes times_;                                            // of steps that aren't fused
+  Clock::time_point begun_{};                                         // of the last step
+  Duration computed_{};                                               // of it, so far
   step::ReplicaThreads threads_;
 };
 

@@ -27,6 +27,7 @@ class DeviceDriver final : public train::StepDriver {
   Result<variable::Checkpoint> export_state() override { return trainer_.export_state(); }
   Result<void> import_state(const variable::Checkpoint& state) override { return trainer_.import_state(state.state); }
   Result<void> use_averages() override { return trainer_.use_averages(); }
+  std::optional<train::StepTime> step_time() const override { return trainer_.steps().step_time(); }
 
  private:
   Result<DeviceTrainer::Made> make_step() {

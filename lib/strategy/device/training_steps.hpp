@@ -13,6 +13,7 @@
 #include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/train/step_times.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
@@ -68,6 +69,8 @@ class TrainingSteps {
   /// A step by one program for the devices of all processes; nullopt: it can't be one.
   virtual Result<std::optional<Launch>> prepare_launch(const Inputs&) { return std::nullopt; }
   virtual Result<std::optional<Done>> launch(const Inputs&, std::int64_t) { return std::nullopt; }
+  /// Times of a typical step, if this process has several replicas, or others take part; see StepTimes.
+  virtual std::optional<train::StepTime> step_time() const { return std::nullopt; }
   /// Modules of later steps that aren't compiled yet; valid until the next load().
   virtual std::vector<step::CompileOne> left_to_compile() { return {}; }
 };

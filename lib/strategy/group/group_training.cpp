@@ -40,6 +40,9 @@ class ChiefDriver final : public train::StepDriver {
     give_up(made.error());
     return train::AdvanceResult{.step = member_.trainer().step()};
   }
+  std::optional<train::StepTime> step_time() const override {
+    return member_.trainer().is_open() ? member_.trainer().steps().step_time() : std::nullopt;
+  }
   std::int64_t steps_made() const override { return member_.trainer().is_open() ? member_.trainer().step() : 0; }
   void wake() override { member_.interrupted(); }
   Result<train::EvaluationResult> evaluate(const variable::Checkpoint*) override {

@@ -53,20 +53,66 @@ TEST_CASE("cli: help shows defaults, choices, environment variables and examples
   CHECK_FALSE(shows("--dump-cli"));
 }
 
-TEST_CASE("cli: options of one section stand together, and words are offered with files") {
+TEST_CASE("cli: options stand under their sections, in the tool's order, and words are offered with files") {
   Sample s;
   auto tool = s.tool();
   std::string value;
   tool.options.push_back(
-      {.names = "--nodes", .placeholder = "N", .help = "Nodes", .target = &value, .section = "slurm"});
+      {.names = "--nodes", .placeholder = "N", .help = "Nodes", .target = &value, .section = "Slurm"});
+  tool.options.push_back({.names = "--zone",
+                          .placeholder = "Z",
+                          .help = "Zone",
+                          .target = &value,
+                          .section = "Google",
+                          .essential = true});
   tool.options.push_back({.names = "--last", .placeholder = "N", .help = "Last", .target = &value, .words = {"auto"}});
+  tool.sections = {"Google", "Slurm"};
   s.run(tool, {"--help"});
   const auto at = [&](const std::string& text) { return s.out.find(text); };
-  CHECK(at("      --last N") < at("\nOptions of slurm:\n"));
-  CHECK(at("\nOptions of slurm:\n") < at("      --nodes N"));
+  CHECK(at("\nOptions:\n") < at("      --last N"));
+  CHECK(at("      --last N") < at("\nGoogle:\n"));
+  CHECK(at("\nGoogle:\n") < at("      --zone Z"));
+  CHECK(at("      --zone Z") < at("\nSlurm:\n"));
+  CHECK(at("\nSlurm:\n") < at("      --nodes N"));
   CHECK(at("      --nodes N") < at("\nOptions of every tool:\n"));
   s.run(tool, {"--dump-cli"});
   CHECK(at("\"words\": [\n        \"auto\"\n      ]") != std::string::npos);
+}
+
+TEST_CASE("cli: -h shows the essential options of a tool with sections, --help all") {
+  Sample s;
+  auto tool = s.tool();
+  const auto shows = [&](const std::string& text) { return s.out.find(text) != std::string::npos; };
+  s.run(tool, {"-h"});
+  CHECK(shows("\n  -h, --help "));
+  CHECK(shows("Override a value of the program"));
+
+  std::string value;
+  tool.options.push_back(
+      {.names = "--zone", .placeholder = "Z", .help = "Zone", .target = &value, .section = "Google"});
+  tool.options.push_back(
+      {.names = "--job", .placeholder = "J", .help = "Job", .target = &value, .section = "Slurm", .essential = true});
+  tool.sections = {"Google", "Slurm"};
+  CHECK(s.run(tool, {"-h"}).code == 0);
+  CHECK(shows("\nOptions used most:\n      --job J  Job\n"));
+  CHECK(shows("\nArguments:\n"));
+  CHECK(shows("\nExamples:\n"));
+  CHECK(shows("\nAll options: tfd-sample --help; more: man tfd-sample\n"));
+  CHECK_FALSE(shows("--zone"));
+  CHECK_FALSE(shows("--color"));
+  CHECK(widest_line(s.out) <= 80);
+  s.run(tool, {"-vh"});
+  CHECK_FALSE(shows("--zone"));
+  s.run(tool, {"--help"});
+  CHECK(shows("--zone"));
+  CHECK(shows("\n  -h                    Print the options used most and exit\n"));
+  s.run(tool, {"-h", "--help"});
+  CHECK(shows("--zone"));
+  s.run(tool, {"--dump-cli"});
+  const auto dump = nlohmann::json::parse(s.out);
+  CHECK(dump["sections"] == Words{"Google", "Slurm"});
+  for (const auto& option : dump["options"])
+    if (option["names"][0] == "--job") CHECK((option["section"] == "Slurm" && option["essential"] == true));
 }
 
 TEST_CASE("cli: a long label gets a line of its own") {

@@ -18,6 +18,10 @@ TEST_CASE("event text: a training from its start to its end") {
                      R"("rates":{"steps_per_second":306.79}})") == "step 100/300  loss 1.566, accuracy 0.9  306.8/s\n");
   CHECK(text.line_of(R"({"event":"eval","step":100,"metrics":{"loss":"NaN"},"seconds":0.25})") ==
         "step 100/300  evaluation: loss nan  0.25s\n");
+  CHECK(text.line_of(
+            R"({"event":"epoch","epoch":2,"epochs":6,"step":100,"metrics":{"loss":0.5},"eval":{"accuracy":0.75},)"
+            R"("learning_rate":0.001,"seconds":2.5})") ==
+        "step 100/300  epoch 2/6: loss 0.5; evaluation: accuracy 0.75; learning rate 0.001  2.50s\n");
   CHECK(text.line_of(R"({"event":"checkpoint","step":100,"path":"ck/best/a","best":true})") ==
         "step 100/300  best so far: saved ck/best/a\n");
   CHECK(text.line_of(R"({"event":"worker","task":"worker:1","state":"lost","step":120,"reason":"silent"})") ==

@@ -13,6 +13,7 @@
 #include "bed.hpp"
 #include "slow_disk.hpp"
 #include "tfd/base/file.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::train::test {
 namespace {
@@ -43,6 +44,7 @@ struct CountingDriver final : StepDriver {
   float w = 0;
   bool stopped = false;
   int wakes = 0;
+  std::optional<StepTime> time = {};
 
   TrainRole role() const override { return its_role; }
   Result<StartResult> begin(const TrainStart& from) override {
@@ -75,6 +77,7 @@ struct CountingDriver final : StepDriver {
     }
   }
   void wake() override { ++wakes; }
+  std::optional<StepTime> step_time() const override { return time; }
   Result<void> tell_news(StepControl& control) override {
     for (const WorkerEvent& one : std::exchange(news, {}))
       if (const auto told = control.worker_changed(one); !told) return told;
@@ -305,6 +308,119 @@ TEST_CASE("train loop: with several replicas a line says what each takes of a ba
         Strings{"2 replicas of each worker take a batch of 50 each, 100 a step"});
   CHECK(said(R"(, "replicas": "split")", 2) == Strings{"2 replicas share batches of 50: 25 each"});
   CHECK(said(R"(, "replicas": "split")", 4) == Strings{"4 replicas share batches of 50: 12 or 13 each"});
+}
+
+TEST_CASE("train loop: every epoch ends with an event, which has its metrics, evaluation and learning rate") {
+  Run run(
+      R"("steps": 20, "evaluate": {"function": "eval", "every": "epoch"})",
+      R"({"sgd": {"learning_rate": {"exponential_decay": {"initial_learning_rate": 1.0, "decay_steps": 10, "decay_rate": 0.5}}}})");
+  run.options.epochs = 3;
+  run.driver.chunk = 5;
+  run.run_well();
+  CHECK(run.steps_of("eval") == Steps{7, 14, 20});
+  CHECK(run.steps_of("epoch") == Steps{7, 14, 20});
+  std::vector<json> epochs;
+  std::ranges::copy_if(run.events, std::back_inserter(epochs), [](const json& one) { return one["event"] == "epoch"; });
+  CHECK(epochs[0]["epoch"] == 1);
+  CHECK(epochs[0]["epochs"] == 3);
+  CHECK(epochs[0]["metrics"] == json{{"loss", 3.0}});   // of the losses 0 to 6
+  CHECK(epochs[1]["metrics"] == json{{"loss", 10.0}});  // 7 to 13
+  CHECK(epochs[1]["eval"] == json{{"x", 14.0}});
+  CHECK(epochs[2]["epoch"] == 3);
+  CHECK(epochs[2]["metrics"] == json{{"loss", 16.5}});
+  CHECK(epochs[1]["learning_rate"] == run.program.rules->learning_rate_at(13));
+  CHECK(run.last()["event"] == "end");
+
+  Run without(R"("steps": 20)");
+  without.run_well();
+  CHECK(without.steps_of("epoch").empty());
+}
+
+TEST_CASE("train loop: a training that continues reports the epochs that end from then on") {
+  const Directory directory;
+  const std::string train = R"("steps": 20, )" + saving(directory, R"(, "every": 5)");
+  Run first(train);
+  first.options.epochs = 4;
+  first.driver.chunk = 1;
+  first.at(12, [&] { first.options.interrupts->ask_stop(); });
+  CHECK(first.run_well().reason == "interrupted");
+  CHECK(first.steps_of("epoch") == Steps{5, 10});
+  Run second(train);
+  second.options.epochs = 4;
+  CHECK(second.run_well().reason == "done");
+  CHECK(second.steps_of("epoch") == Steps{15, 20});
+}
+
+TEST_CASE("train loop: step events state the learning rate of their last step") {
+  Run run(
+      R"("steps": 20)",
+      R"({"sgd": {"learning_rate": {"exponential_decay": {"initial_learning_rate": 1.0, "decay_steps": 10, "decay_rate": 0.5}}}})");
+  CHECK(run.run_well().reason == "done");
+  for (const json& event : run.events)
+    if (event["event"] == "step")
+      CHECK(event["learning_rate"] == run.program.rules->learning_rate_at(event["step"].get<std::int64_t>() - 1));
+}
+
+TEST_CASE("train loop: once says that one replica would be faster, if it would by far") {
+  using std::chrono::microseconds;
+  Run run(R"("steps": 30)");
+  run.driver.time = StepTime{2, microseconds(4000), microseconds(200)};
+  run.run_well();
+  const std::string line = "2 replicas are slower than one would be: a step takes 4 ms, 0.2 ms of it computing";
+  CHECK(std::ranges::count(run.said, line) == 1);
+  std::vector<json> stated;
+  for (const json& event : run.events)
+    if (event.contains("slower_than_one")) stated.push_back(event);
+  REQUIRE(stated.size() == 1);
+  CHECK(stated[0]["event"] == "step");
+  CHECK(stated[0]["slower_than_one"] == json{{"replicas", 2}, {"step_ms", 4.0}, {"computing_ms", 0.2}});
+
+  Run other(R"("steps": 30)");
+  other.driver.time = StepTime{2, microseconds(300), microseconds(200)};
+  other.run_well();
+  CHECK(std::ranges::count(other.said, line) == 0);
+  for (const json& event : other.events) CHECK_FALSE(event.contains("slower_than_one"));
+}
+
+TEST_CASE("train loop: settings and events are kept beside the checkpoints, of every process that trains there") {
+  const Directory directory;
+  const auto read = [&](const std::string& name) { return load_file(directory.path() + "/" + name).value(); };
+  const auto events_in = [&] {
+    std::vector<json> out;
+    for (const std::string& line : split(read("events.jsonl"), '\n'))
+      if (!line.empty()) out.push_back(json::parse(line));
+    return out;
+  };
+  const std::string train = R"("steps": 30, )" + saving(directory);
+  Run first(train);
+  first.options.settings = R"({"overrides":["train.steps=30"],"seed":7})";
+  first.at(16, [&] { first.options.interrupts->ask_stop(); });
+  const std::int64_t interrupted_at = first.run_well().step;
+  const json settings = json::parse(read("settings-0001.json"));
+  CHECK(settings["v"] == 1);
+  CHECK(settings["attempt"] == 1);
+  CHECK(settings["step"] == 0);
+  CHECK(settings["program"] == "test.json");
+  CHECK(settings["overrides"] == json{"train.steps=30"});
+  CHECK(settings["seed"] == 7);
+  CHECK(settings["replicas"] == 1);
+  CHECK(settings["run"].get<std::string>().size() > 4);
+  CHECK(events_in() == first.events);
+
+  Run second(train);
+  second.run_well();
+  const json again = json::parse(read("settings-0002.json"));
+  CHECK(again["run"] == settings["run"]);
+  CHECK(again["attempt"] == 2);
+  CHECK(again["step"] == interrupted_at);
+  CHECK(events_in().size() == first.events.size() + second.events.size());
+
+  Run over(train);
+  over.options.start_over = true;
+  over.run_well();
+  CHECK(json::parse(read("settings-0001.json"))["run"] != settings["run"]);
+  CHECK_FALSE(std::filesystem::exists(directory.path() + "/settings-0002.json"));
+  CHECK(events_in() == over.events);
 }
 
 TEST_CASE("train loop: rates are of the steps after the first one, which waits for compilers") {

@@ -107,10 +107,12 @@ struct Option {
   std::string complete = {};  // what completions offer: "file", "dir", "command", or a command line that lists values;
                               // where empty, "file" or "dir" by the placeholder ("FILE|-", "DIR")
   std::vector<std::string> words = {};  // what completions offer beside files: not all values that it takes
-  std::string section = {};             // --help lists those of one section together, under "Options of SECTION"
+  std::string section = {};             // heading of --help under which it stands, if the tool has it (Tool::sections)
+  bool essential = false;               // -h shows it too, in a tool with sections
   bool allows_empty = false;  // a string's: "" means something; else it is refused, as that of a variable that is unset
   std::vector<std::pair<std::string, std::string>> meant = {};  // what others call one of `choices`, in lower case, and
                                                                 // what it is here: {"ddp", "mirrored"}
+  std::size_t values = 1;  // a list of strings: how many follow the option each time, "EVENT COMMAND" for 2
   std::int64_t least = std::numeric_limits<std::int64_t>::min();  // integers: the range that is accepted
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
@@ -143,6 +145,9 @@ struct Tool {
   /// Replaces `run` in tools whose exit code is a child's, or 128+N.
   std::function<Result<int>(Io&)> run_raw = {};
   std::vector<Elsewhere> elsewhere = {};  // options that it hasn't: the error says where to look
+  /// Headings of --help in their order; options of no such section come first, under "Options". With any, -h prints the
+  /// essential options only.
+  std::vector<std::string> sections = {};
 };
 
 /// Adds -v, -q, --color, --version, --help and the hidden --dump-cli to the tool's own options. A command line gives

@@ -3,12 +3,16 @@
 //
 // A program's file, and names in it for completions of a command line: nothing of it is checked. Thread rule: free
 // functions.
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "tfd/base/error.hpp"
 
 namespace tfd::program {
+
+/// EvaluateDef::every_steps of "every": "epoch".
+inline constexpr std::int64_t kEveryEpoch = -1;
 
 /// A program's file: that of a folder is its program.json, if there is one.
 std::string program_file(const std::string& path);

@@ -25,6 +25,7 @@ struct EpochsOptions {
 struct StepsOfEpochs {
   program::Program program;
   std::int64_t elements = 0;  // elements of all epochs; 0: the program states none
+  std::int64_t epochs = 0;    // 0: the program states none
 };
 
 /// Converts a train block with epochs to one with steps: epochs times the elements of its dataset, which then repeats,

@@ -15,6 +15,7 @@
 #include "tfd/base/json_line.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/step/call.hpp"
+#include "tfd/train/step_times.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 #include "tfd/variable/checkpoint_parts.hpp"
@@ -149,6 +150,9 @@ class StepDriver {
   /// begins again, with another driver: the loop reports it and ends, with the reason "lost". Else it may add to the
   /// error.
   virtual std::optional<ServerLoss> begins_again([[maybe_unused]] Error& error) { return std::nullopt; }
+  /// Times of a typical step of several replicas, once enough steps were timed; nullopt: there is one replica, or
+  /// steps can't be told apart.
+  virtual std::optional<StepTime> step_time() const { return std::nullopt; }
   /// Reports events since the last advance.
   virtual Result<void> tell_news(StepControl&) { return {}; }
 

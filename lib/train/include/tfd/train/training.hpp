@@ -55,7 +55,7 @@ struct TrainOptions {
   std::shared_ptr<Interrupts> interrupts = {};                          // shared with the reader of signals
   std::function<Result<void>(std::string_view line)> write_event = {};  // one JSON line with its newline
   std::function<void(const TrainProgress&)> on_progress = {};           // often: after every step
-  /// Called with every `step` event ("train", with the rates) and every evaluation ("eval").
+  /// Called with every `step` event ("train", with the rates and the learning rate) and every evaluation ("eval").
   std::function<void(std::string_view what, std::int64_t step, const Metrics& metrics)> on_metrics = {};
   std::function<void(const std::string& line)> say = {};  // changes of state, for people
   std::shared_ptr<Trace> trace = {};                      // shared with the steps' driver; null: none
@@ -69,6 +69,10 @@ struct TrainOptions {
   std::optional<Clock::time_point> began = {};
   bool start_over = false;          // moves the content of train.checkpoint.dir aside, and trains from the start
   std::int64_t epoch_elements = 0;  // elements of all epochs behind train.steps; 0: the program stated steps
+  std::int64_t epochs = 0;          // behind train.steps, for `epoch` events; 0: the program stated steps
+  /// Settings of this run as a JSON object, for the `start` event and the run's record beside its checkpoints; empty:
+  /// neither has any.
+  std::string settings = {};
   Log log = {};
 };
 
