@@ -77,7 +77,7 @@ Result<SplitPlans> split_rows(const ValidationSplit& split, const data::Plan& pl
   const auto is_command = [](const data::Stage& stage) { return std::holds_alternative<data::CommandSource>(stage); };
   constexpr std::string_view kAdvice = "state two datasets, with take and skip, instead";
   if (data::has_stage(rows, is_command)) return wrong(fmt::format("a command prints them; {}", kAdvice));
-  if (data::counts_by_content(rows)) return wrong(fmt::format("a function decides how many rows there are; {}", kAdvice));
+  if (data::counts_by_content(rows)) return wrong(fmt::format("a function decides the number of rows; {}", kAdvice));
   const auto dataset = data::instantiate(rows, context);
   if (!dataset) return wrong(dataset.error().message);
   std::int64_t count = 0;
