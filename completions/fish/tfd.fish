@@ -25,9 +25,10 @@ complete -c tfd -n __fish_use_subcommand -a serve -d 'serve the tasks of a clust
 complete -c tfd -n __fish_use_subcommand -a status -d 'show what every task of a cluster is doing'
 complete -c tfd -n __fish_use_subcommand -a completion -d 'print completions for a shell'
 complete -c tfd -n __fish_use_subcommand -a export -d 'make a program of a model'
+complete -c tfd -n __fish_use_subcommand -a fit -d 'export, train and save a model'
 complete -c tfd -n __fish_use_subcommand -a schema -d 'print a JSON Schema'
 complete -c tfd -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
-complete -c tfd -n '__fish_seen_subcommand_from export' -F
+complete -c tfd -n '__fish_seen_subcommand_from export fit' -F
 complete -c tfd -n '__fish_seen_subcommand_from schema' -a 'program cluster events'
-complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status completion export schema tutorial program pipeline functions optimizer train events predict group ps tpu cluster closures exit tensorflow torchrun accelerate slurm kubernetes systemd ci operating'
+complete -c tfd -n '__fish_seen_subcommand_from help' -a 'checkpoint coordinate data doctor example exec launch plot resolve run serve status completion export fit schema tutorial gpu mistakes recipes glossary program pipeline functions optimizer train events predict group ps tpu cluster closures exit tensorflow torchrun accelerate slurm kubernetes systemd ci operating'
 complete -c tfd -n '__fish_seen_subcommand_from checkpoint coordinate data doctor example exec launch plot resolve run serve status' -a '(__tfd_of_tool)'
