@@ -95,7 +95,8 @@ PYTHON
   cd tutorial
   unset TFD_KEY_FILE  # it makes its own
   export HOME=$PWD XDG_CONFIG_HOME=$PWD/config PYTHONPATH=$TFD_SOURCE/share KERAS_BACKEND=jax JAX_PLATFORMS=cpu
-  TFD_HAVE_SLURM=1 "$TFD_KERAS_PYTHON" "$BATS_TEST_DIRNAME/run-page.py" "$TFD_SOURCE/docs/start/tutorial.md"
+  sed 's/--nodes=2 --ntasks-per-node=1/--nodes=1 --ntasks=2/' "$TFD_SOURCE/docs/start/tutorial.md" >../tutorial.md  # two nodes are one host here
+  TFD_HAVE_SLURM=1 "$TFD_KERAS_PYTHON" "$BATS_TEST_DIRNAME/run-page.py" ../tutorial.md
   tfd-checkpoint list in-slurm
 }
 
@@ -106,7 +107,7 @@ PYTHON
   printf 'x(1)\n\n# NAME\n\nx - y\n' >source/man/x.1.scd
   : >source/README.md
   cp -r "$TFD_SOURCE/examples" source
-  sed 's/--nodes=2 --ntasks-per-node=1/--nodes=1 --ntasks-per-node=2/' "$TFD_SOURCE/docs/how-to/slurm.md" >source/docs/1.md
+  sed 's/--nodes=2 --ntasks-per-node=1/--nodes=1 --ntasks=2/' "$TFD_SOURCE/docs/how-to/slurm.md" >source/docs/1.md
   cp "$TFD_SOURCE/docs/how-to/parameter-servers.md" source/docs/2.md
   TFD_SOURCE=$PWD/source run -0 salloc -N1 -n5 --overcommit "$TFD_SOURCE/tests/dist/run-examples.sh" docs/1.md docs/2.md
   [[ $output != *skip* && $output == *" 0 failed"* ]]

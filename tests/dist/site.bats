@@ -38,7 +38,7 @@ setup() {
 
 @test "site: links that lead nowhere, unknown man pages and pages outside the navigation are named" {
   mkdir project
-  cp -r "$TFD_SOURCE"/{scripts,man,docs,README.md,CHANGELOG.md,CONTRIBUTING.md} project
+  cp -r "$TFD_SOURCE"/{scripts,man,docs,README.md,ARCHITECTURE.md,CHANGELOG.md,CONTRIBUTING.md} project
   echo '[gone](nowhere.md), [page](docs/start/tutorial.md#no-such-heading), tfd-nothing(1)' >>project/README.md
   echo '[gone](missing.md)' >>project/docs/start/gpu.md
   echo '# New' >project/docs/start/new.md
