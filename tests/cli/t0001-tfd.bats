@@ -213,9 +213,9 @@ fake() {  # NAME BODY
   [ "$stderr" = "tfd: tfd fit needs Python with Keras or PyTorch (pip install keras jax), and there is no python3 in PATH" ]
 }
 
-@test "tools' --help is as wide as the terminal, from 80 to 110 columns" {
+@test "tools' --help is as wide as the terminal, from 80 to 120 columns" {
   widest() { tr -d '\r' | LC_ALL=C.UTF-8 awk '{ if (length($0) > widest) widest = length($0) } END { print widest }'; }
-  for width in 60=80 80=80 100=100 200=110; do
+  for width in 60=80 80=80 100=100 200=120; do
     run -0 env TFD_COLUMNS="${width%=*}" TFD_RAW=1 "$BATS_TEST_DIRNAME/terminal.py" xterm tfd --help
     [ "$(widest <<<"$output")" -le "${width#*=}" ]
     [ "$(widest <<<"$output")" -gt $((${width#*=} - 15)) ]
