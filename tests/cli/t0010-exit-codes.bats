@@ -37,6 +37,7 @@ all_of() {
 }
 
 keys() {
+  diverges=("$SOURCE/examples/linear/program.json" --set optimizer.sgd.learning_rate=1e30 --set train.checkpoint=null)
   tfd-serve -q --generate-key --key-file key
   tfd-serve -q --generate-key --key-file other
   cp key open
@@ -182,6 +183,7 @@ strangers() { # TOOL ARGS…
   gives 65 tfd-coordinate broken.json --cluster spec.json --key-file key
   strangers tfd-coordinate
   gives 78 env TFD_PJRT_PLUGIN="$T/plugin.so" tfd-serve -q --jobs worker=1,ps=1 -- tfd-coordinate program.json
+  gives 70 tfd-serve -q --jobs worker=1,ps=1 -- tfd-coordinate "${diverges[@]}"
   in_shell 71 'exec tfd-coordinate program.json --cluster spec.json --key-file key --keep-servers >/dev/full'
   gives 75 tfd-coordinate program.json --cluster dead.json --key-file none --timeout 300ms
   gives 77 tfd-coordinate program.json --cluster spec.json --key-file other
@@ -210,6 +212,7 @@ strangers() { # TOOL ARGS…
   touch ck
   gives 71 tfd-run "${with[@]}" --cluster cluster.json --key-file key --set 'train.checkpoint={"dir": "ck"}'
   strangers tfd-run --task worker:0
+  gives 70 tfd-run "${diverges[@]}" --cluster none
   gives 78 env TFD_PJRT_PLUGIN="$T/plugin.so" tfd-run program.json --cluster none
   counting_program '{"function": "count", "steps": 100000000, "log_every": 10}'
   worker worker:0 "${with[@]:0:3}" --keep-servers --key-file key

@@ -31,8 +31,8 @@ digits=(--set train.steps=60 --set train.log_every=30 --set train.checkpoint.dir
   grep -Eq '^step 20/30  epoch 2/3: loss [0-9.]+; learning rate 0.001  [0-9.]+s$' <<<"$output"
   grep -Eq '^step 30/30  epoch 3/3: loss [0-9.]+; evaluation: accuracy [0-9.]+, loss [0-9.]+; learning rate 0.001  [0-9.]+s$' <<<"$output"
   # On two workers, and by a coordinator.
-  run -0 --separate-stderr timeout 60 tfd-launch -n 2 --no-prefix -- tfd-run "$EXAMPLES/digits/program.json" "${epochs[@]}" --set train.replicas=split --strategy multi-worker-mirrored
-  jq -es '[.[] | select(.event == "epoch").step] == [10, 20, 30]' <<<"$output"
+  run -0 --separate-stderr timeout 60 tfd-launch -n 2 --no-prefix -- tfd-run "$EXAMPLES/digits/program.json" "${epochs[@]}" --strategy multi-worker-mirrored
+  jq -es '[.[] | select(.event == "epoch").step] == [5, 10, 15]' <<<"$output"
   serve --jobs worker=1,ps=1
   run -0 --separate-stderr timeout 60 tfd-coordinate "$EXAMPLES/digits/program.json" --cluster spec.json "${epochs[@]}"
   jq -es '[.[] | select(.event == "epoch") | [.epoch, .step]] == [[1, 10], [2, 20], [3, 30]] and .[-1].event == "end"' <<<"$output"

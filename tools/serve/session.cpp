@@ -76,11 +76,11 @@ void Session::reap_orphans() const {
 bool Session::is_over() const { return supervisor_->ended() && !command_; }
 
 void Session::on_ready() {
+  if (options_.board) options_.board->wait_for("");  // before a reader of the spec can ask the page
   auto done = announce_cluster();
   if (done && !options_.command.empty()) done = start_command();
   if (!done && !stopping_) return stop_with(std::move(done).error());
   announced_ = true;
-  if (options_.board) options_.board->wait_for("");
   if (options_.on_announced) {
     out_.flush_until(Deadline::after(kReading));
     options_.on_announced();
