@@ -58,8 +58,8 @@ is_writing_long() { [ "$(steps_beyond told)" -ge 100 ]; }
   local seeded='datasets.train[1]={"shuffle": {"buffer": 2000, "seed": 7}}'
   local train=(--set "$seeded" --set train.steps=600 --set train.checkpoint.every=100 --set train.evaluate=null)
   run -0 --separate-stderr timeout 120 tfd-run -q program.json --set train.checkpoint.dir=whole "${train[@]}" </dev/null
-  # The first syncs are of trying whether the directory can be written, of the index, and of the first checkpoint.
-  ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TFD_BUILD/tests/kit/slow-read.so TFD_TEST_SLOW_SYNC=9 TFD_TEST_SLOW_SECONDS=600 \
+  # The first syncs are of a trial write to the directory, the index, the settings of the run, and the first checkpoint.
+  ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$TFD_BUILD/tests/kit/slow-read.so TFD_TEST_SLOW_SYNC=11 TFD_TEST_SLOW_SECONDS=600 \
     tfd-run program.json --set train.checkpoint.dir=killed "${train[@]}" </dev/null >told 2>talk &
   RUN=$!
   RUNS+=("$RUN")
