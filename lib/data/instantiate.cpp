@@ -75,4 +75,12 @@ Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const Datas
   return make_prefetch(std::move(dataset), ahead, ahead / 2);
 }
 
+Result<std::int64_t> count_elements(const Dataset& dataset) {
+  if (const auto count = dataset.cardinality()) return *count;
+  const auto iterator = TFD_TRY(dataset.iterate());
+  std::int64_t count = 0;
+  while (TFD_TRY(iterator->next())) ++count;
+  return count;
+}
+
 }  // namespace tfd::data

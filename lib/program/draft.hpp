@@ -70,6 +70,8 @@ Result<void> check_function_keys(const Node& node);
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
                                      const std::vector<VariableDef>& variables, const FileReader& read_file,
                                      std::map<std::string, std::string>& files);
+/// The datasets that the function's inputs read, sorted.
+std::vector<std::string> datasets_of(const FunctionDef& def);
 
 // native.cpp
 /// Parses a plug-in or a command: its kind, and its signature as its one module.

@@ -251,4 +251,11 @@ Result<FunctionDraft> parse_function(const std::string& name, const Node& node,
   return draft;
 }
 
+std::vector<std::string> datasets_of(const FunctionDef& def) {
+  std::set<std::string> names;
+  for (const InputBinding& binding : def.inputs)
+    if (binding.kind == InputKind::kDataset) names.insert(binding.name);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace tfd::program

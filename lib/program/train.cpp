@@ -22,13 +22,6 @@ Result<const FunctionDef*> parse_target(const Node& parent, const Program& progr
   return def;
 }
 
-std::vector<std::string> datasets_of(const FunctionDef& def) {
-  std::set<std::string> names;
-  for (const InputBinding& binding : def.inputs)
-    if (binding.kind == InputKind::kDataset) names.insert(binding.name);
-  return {names.begin(), names.end()};
-}
-
 bool is_endless(const Facts& facts, const std::string& dataset) {
   const auto found = facts.find(dataset);
   return found != facts.end() && found->second.cardinality == data::Dataset::kInfinite;

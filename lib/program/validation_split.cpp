@@ -7,7 +7,6 @@
 
 #include "draft.hpp"
 #include "tfd/base/counted.hpp"
-#include "tfd/data/plan_parts.hpp"
 #include "tfd/data/stage_traits.hpp"
 
 namespace tfd::program {
@@ -17,11 +16,8 @@ namespace {
 Result<std::string> dataset_of(const Node& node, const std::string& key, const std::string& function,
                                const std::vector<FunctionDraft>& functions) {
   const auto found = std::ranges::find(functions, function, [](const FunctionDraft& one) { return one.def.name; });
-  std::set<std::string> names;
-  if (found != functions.end())
-    for (const InputBinding& input : found->def.inputs)
-      if (input.kind == InputKind::kDataset) names.insert(input.name);
-  if (names.size() == 1) return *names.begin();
+  const auto names = found == functions.end() ? std::vector<std::string>() : datasets_of(found->def);
+  if (names.size() == 1) return names.front();
   return node.fail("'{}' of {} must read one dataset, not {}", function, key, names.empty() ? "none" : "several");
 }
 
@@ -80,18 +76,9 @@ Result<SplitPlans> split_rows(const ValidationSplit& split, const data::Plan& pl
   if (data::counts_by_content(rows)) return wrong(fmt::format("a function decides the number of rows; {}", kAdvice));
   const auto dataset = data::instantiate(rows, context);
   if (!dataset) return wrong(dataset.error().message);
-  std::int64_t count = 0;
-  if (const auto known = (*dataset)->cardinality()) {
-    count = *known;
-  } else {
-    const auto iterator = (*dataset)->iterate();
-    if (!iterator) return wrong(fmt::format("{}; {}", iterator.error().message, kAdvice));
-    for (;; ++count) {
-      const auto row = (*iterator)->next();
-      if (!row) return wrong(row.error().message);
-      if (!*row) break;
-    }
-  }
+  const auto counted_rows = data::count_elements(**dataset);
+  if (!counted_rows) return wrong(counted_rows.error().message);
+  const std::int64_t count = *counted_rows;
   if (count == data::Dataset::kInfinite) return wrong(fmt::format("it never ends; {}", kAdvice));
   out.first = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * (1 - split.fraction)));
   if (out.first == 0 || out.first == count)

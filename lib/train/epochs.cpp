@@ -28,14 +28,6 @@ Result<data::MapFunction> stand_in(const program::Program& program, const std::s
   return out;
 }
 
-Result<std::int64_t> count_elements(const data::Dataset& dataset) {
-  if (const auto count = dataset.cardinality()) return *count;
-  const auto iterator = TFD_TRY(dataset.iterate());
-  std::int64_t count = 0;
-  while (TFD_TRY(iterator->next())) ++count;
-  return count;
-}
-
 /// Counts elements; functions are called only if they affect the number.
 Result<std::int64_t> count_elements(const program::Program& program, const std::string& name,
                                     const EpochsOptions& options) {
@@ -43,10 +35,10 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   if (plan != program.datasets.end() && data::counts_by_content(plan->second)) {
     if (!options.make_engine)
       return fail(Code::kUnimplemented, "their number depends on a function that only the workers call");
-    return count_elements(*TFD_TRY(step::open_dataset(program, name,
-                                                      {.data_root = options.data_root,
-                                                       .make_engine = options.make_engine,
-                                                       .command_environment = options.command_environment})));
+    return data::count_elements(*TFD_TRY(step::open_dataset(program, name,
+                                                            {.data_root = options.data_root,
+                                                             .make_engine = options.make_engine,
+                                                             .command_environment = options.command_environment})));
   }
   data::DatasetContext context;
   context.directory = options.data_root;  // else as stated in the program
@@ -55,7 +47,7 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
         options.data_root.empty() ? program.directory : options.data_root, options.command_environment});
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };
-  return count_elements(*TFD_TRY(program::make_dataset(program, name, context)));
+  return data::count_elements(*TFD_TRY(program::make_dataset(program, name, context)));
 }
 
 std::string why_empty(const program::Program& program, const std::string& name, const EpochsOptions& options) {

@@ -172,7 +172,7 @@ Result<TrainSummary> TrainLoop::run() {
   }
   auto reason = train();
   if (!reason && driver_.was_replaced()) {
-    static_cast<void>(await_saved());  // ignored: it is the other one's affair now
+    static_cast<void>(await_saved());  // ignored: the other one saves from now on
     options_.interrupts->on_ask({});
     report_.say(reason.error().message);
     return summarise("replaced");

@@ -7,7 +7,6 @@
 
 #include "stage_kinds.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/data/plan_parts.hpp"
 
 namespace tfd::data {
 namespace {

@@ -322,6 +322,8 @@ bool repeats_forever(const Plan& plan);
 /// kInvalidArgument with the JSON path within the pipeline: "[3].batch.size: must be positive"; unknown keys with the
 /// nearest known one.
 Result<Plan> parse_plan(const nlohmann::ordered_json& pipeline);
+/// parse_plan() of transformations without a source, which come after the stages of `beginning`.
+Result<Plan> parse_plan_after(Plan beginning, const nlohmann::ordered_json& pipeline);
 /// The JSON from which parse_plan() makes the same plan.
 nlohmann::ordered_json to_json(const Plan& plan);
 
@@ -342,6 +344,8 @@ Result<void> state_specs(Plan& plan, const DatasetContext& context);
 /// Makes the dataset. kInvalidArgument with the JSON path within the pipeline. kNotFound if files are looked at and
 /// are missing. The iterators' errors come with the source's file and line.
 Result<std::shared_ptr<const Dataset>> instantiate(const Plan& plan, const DatasetContext& context);
+/// The cardinality if it is known (kInfinite for an endless repeat); else reads the dataset once.
+Result<std::int64_t> count_elements(const Dataset& dataset);
 
 /// Why a pass has no elements: "1000 rows make no batch of 5000 with drop_remainder". Empty: for another reason.
 /// `count`: elements of a pass over the beginning of the pipeline.
