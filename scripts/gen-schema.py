@@ -404,6 +404,7 @@ TRAIN = record(
         "log_every": POSITIVE_INTEGER,
         "replicas": enum("each split"),
         "on_nonfinite": enum("stop continue"),
+        "gradient_norm": BOOL,
         "validation_split": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
         "checkpoint": record(
             {
@@ -512,7 +513,14 @@ EVENTS = {
                 "program": ANY_TEXT,
                 "steps": NATURAL,
                 "workers": NATURAL,
+                "expected_workers": NATURAL,
+                "worker": NATURAL,
                 "replicas": NATURAL,
+                "devices": list_of(TEXT),
+                "resumed_from": ANY_TEXT,
+                "started_from": ANY_TEXT,
+                "adopted": BOOL,
+                "joined": BOOL,
                 "follows": TEXT,
                 "settings": {
                     "type": "object",
@@ -569,6 +577,7 @@ EVENTS = {
                 "metrics": METRICS,
                 "eval": METRICS,
                 "restored_step": NATURAL,
+                "nonfinite": {"type": "object", "properties": {"metric": TEXT, "step": NATURAL}, "required": ["metric", "step"]},
                 "seconds": NOT_NEGATIVE,
                 "error": {"type": "object", "properties": {"code": TEXT, "message": ANY_TEXT}},
             },

@@ -672,6 +672,7 @@ def _unlike_program(optimizer):
 
 # The keys of `train` in program.json, and those of its objects.
 _TRAIN_KEYS = {"function": None, "steps": None, "epochs": None, "max_time": None, "replicas": None, "log_every": None, "on_nonfinite": None, "validation_split": None,
+               "gradient_norm": None,
                "checkpoint": {"dir": None, "every": None, "keep": None, "resume": None, "on": None, "by": None, "keep_best": {"metric": None, "mode": None}},
                "evaluate": {"function": None, "every": None, "steps": None},
                "stop": {"metric": None, "mode": None, "patience": None, "min_delta": None, "restore_best": None}}

@@ -163,9 +163,9 @@ void seed_variables(const Program& program, std::vector<VariableDef>& variables)
 void seed_dataset(const Program& program, const std::string& name, data::Plan& plan);
 
 // train.cpp
-inline constexpr std::array<std::string_view, 11> kTrainKeys{"function",  "steps",        "epochs",          "max_time",
-                                                             "log_every", "replicas",     "checkpoint",      "evaluate",
-                                                             "stop",      "on_nonfinite", "validation_split"};
+inline constexpr std::array<std::string_view, 12> kTrainKeys{
+    "function",   "steps",    "epochs", "max_time",     "log_every",        "replicas",
+    "checkpoint", "evaluate", "stop",   "on_nonfinite", "validation_split", "gradient_norm"};
 /// Fills in program.train, except for parts with errors. `root` is the whole program.
 void parse_train(const Node& node, const Node& root, const Facts& facts, Program& program, Problems& problems);
 

@@ -129,7 +129,9 @@ Result<BestDef> parse_best(const Node& node, const TrainDef& train, const Progra
   best.metric = TFD_TRY(metric.text());
   std::vector<std::string> known;
   for (const OutputBinding& output : program.find_function(train.evaluate->function)->outputs)
-    if (output.kind == OutputKind::kMetric) known.push_back(output.name);
+    if (output.kind == OutputKind::kMetric &&
+        std::ranges::find(known, output.name) == known.end())  // once of its parts
+      known.push_back(output.name);
   if (std::find(known.begin(), known.end(), best.metric) == known.end())
     return metric.fail_text(Code::kInvalidArgument, unknown_text("metric of the evaluation", best.metric, known));
   for (const char* ending : {"acc", "accuracy", "auc"}) best.higher = best.higher || best.metric.ends_with(ending);
@@ -217,6 +219,16 @@ void parse_train(const Node& node, const Node& root, const Facts& facts, Program
   has_end = take("epochs", train.epochs, positive) && has_end;
   has_end = take("max_time", train.max_time, parse_time) && has_end;
   take("log_every", train.log_every, positive);
+  take("gradient_norm", train.gradient_norm, [&](const Node& asks) -> Result<bool> {
+    const bool is_asked = TFD_TRY(asks.boolean());
+    const auto is_taken = [](const OutputBinding& one) {
+      return one.kind == OutputKind::kMetric && one.name == kGradientNorm;
+    };
+    if (is_asked && !root.has("optimizer")) return asks.fail("needs an optimizer");
+    if (is_asked && def && std::ranges::any_of((*def)->outputs, is_taken))
+      return asks.fail("function '{}' has a metric of this name", (*def)->name);
+    return is_asked;
+  });
   take("replicas", train.replicas, [](const Node& replicas) -> Result<Replicas> {
     return TFD_TRY(parse_replicas(TFD_TRY(replicas.text())), replicas.path());
   });

@@ -95,8 +95,11 @@ std::optional<double> Reporter::learning_rate(std::int64_t step) const {
 void Reporter::slower_than_one(const StepTime& time) {
   const auto milliseconds = [](Duration one) { return std::chrono::duration<double, std::milli>(one).count(); };
   const double all = milliseconds(time.all), computing = milliseconds(time.computing);
-  say(fmt::format("{} replicas are slower than one would be: a step takes {:.2g} ms, {:.2g} ms of it computing",
-                  time.replicas, all, computing));
+  const auto two_digits = [](double value) {
+    return value < 10 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+  };
+  say(fmt::format("{} replicas are slower than one would be: a step takes {} ms, {} ms of it computing", time.replicas,
+                  two_digits(all), two_digits(computing)));
   JsonLine line;
   line.add("replicas", time.replicas).add("step_ms", all).add("computing_ms", computing);
   slower_ = std::move(line).text();

@@ -283,6 +283,8 @@ Result<void> TrainLoop::begin() {
   TFD_TRY(say_start(begun.joined));
   const auto batches = describe_batches(program_, begun.replicas, begun.of_each_worker);
   if (role_.saves() && !nothing_left() && batches) report_.say(*batches);
+  if (role_.saves() && train_.gradient_norm && !role_.has_gradient_norm)
+    report_.say("train.gradient_norm: with parameter servers, and where rows are looked up, no norm is reported");
   restored_.reset();
   initial_.reset();
   report_.begin(first_step_);

@@ -68,18 +68,19 @@ struct DeviceLayout {
   std::deque<Compute> computes;  // by the function's callable module (program::Modules::called())
 
   /// The update. Arguments: packs that change; their slots, the accumulator last; their changes; then update_scalars().
-  /// Results: the packs and the slots, in the same memory.
+  /// Results: the packs and the slots, in the same memory; then the gradients' norm, if the program asks for it.
   hlo::Module update;
   /// The same for steps that only accumulate gradients; set if an update takes several.
   std::optional<hlo::Module> waiting;
 
   /// The whole step, with one of the function's modules, for all replicas at once. Arguments: packs that change; their
-  /// slots; `arguments`; then update_scalars(). Results: the packs and the slots, in the same memory; metrics; and, if
-  /// the optimizer checks gradients, whether all are finite: otherwise nothing has changed.
+  /// slots; `arguments`; then update_scalars(). Results: the packs and the slots, in the same memory; metrics; the
+  /// gradients' norm, if the program asks for it; and, if the optimizer checks gradients, whether all are finite:
+  /// otherwise nothing has changed.
   struct Fused {
     hlo::Module module;
     std::vector<Argument> arguments;
-    bool has_finite = false;
+    bool has_norm = false, has_finite = false;
   };
   std::deque<Fused> fused, fused_waiting;  // by module of the function, as above; empty if steps aren't fused
 

@@ -288,10 +288,18 @@ void accumulate(Builder& builder, Changed& one, std::int64_t gradients, bool wai
   waiting = waits ? sum : builder.constant(0, sum.spec());
 }
 
+/// The square root of the sum of the squares of all gradients, in f32.
+Value norm_of(Builder& builder, const std::vector<Value*>& gradients) {
+  Value sum = builder.constant(0, {DType::kF32, {}});
+  for (const Value* const one : gradients) sum = sum + hlo::convert(builder.sum(*one * *one), DType::kF32);
+  return sqrt(sum);
+}
+
 /// Applies the changes to packs and slots. The value that variables are updated by is clipped, as in Keras: for
-/// accumulated gradients the mean, when the update is due.
-void write_changes(Builder& builder, const program::Program& program, const DeviceLayout& layout,
-                   std::vector<Changed>& all, bool waits) {
+/// accumulated gradients the mean, when the update is due. Returns the norm of the gradients before clipping, if the
+/// program asks for it and the update is due.
+std::optional<Value> write_changes(Builder& builder, const program::Program& program, const DeviceLayout& layout,
+                                   std::vector<Changed>& all, bool waits) {
   Scalars scalars(builder, layout);
   std::vector<const Pack*> packs;
   std::vector<Value*> changes;
@@ -304,6 +312,8 @@ void write_changes(Builder& builder, const program::Program& program, const Devi
     packs.push_back(one.pack);
     changes.push_back(&one.change);
   }
+  std::optional<Value> norm;
+  if (program.train->gradient_norm && !waits) norm = norm_of(builder, changes);
   if (!waits && !program.clips_replicas) clip(builder, program, packs, changes);
   for (Changed& one : all) {
     if (!one.pack->use.update) continue;
@@ -317,6 +327,7 @@ void write_changes(Builder& builder, const program::Program& program, const Devi
   }
   for (Changed& one : all)
     if (!one.pack->use.update) one.value = assigned(one.pack->use.kind, one.value, one.change);
+  return norm;
 }
 
 /// Adds the changing state as a module's first arguments, whose memory is reused by its first results.
@@ -409,8 +420,10 @@ hlo::Module write_update(const program::Program& program, const DeviceLayout& la
   Builder builder(waits ? "accumulate" : "update");
   std::vector<Changed> all = take_state(builder, layout);
   for (Changed& one : all) one.change = builder.argument("change", one.pack->spec);
-  write_changes(builder, program, layout, all, waits);
-  hlo::Module module = builder.finish(state_of(all));
+  const std::optional<Value> norm = write_changes(builder, program, layout, all, waits);
+  auto returned = state_of(all);
+  if (norm) returned.emplace_back(program::kGradientNorm, *norm);
+  hlo::Module module = builder.finish(returned);
   const Shardings state = shardings_of_state(layout);
   Shardings taken = state;
   for (const Changed& one : all) taken.push_back(one.pack->use.sharding);
@@ -443,7 +456,7 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
   if (replicas > 1) sum_over_replicas(builder, all, replicas);
   std::optional<Value> finite;
   if (program.rules && variable::looks_at_gradients(program.rules->on_nonfinite())) finite = find_finite(builder, all);
-  write_changes(builder, program, layout, all, waits);
+  const std::optional<Value> norm = write_changes(builder, program, layout, all, waits);
   auto returned = state_of(all);
   if (finite) {
     const auto old = state_of(before);
@@ -451,7 +464,9 @@ Result<DeviceLayout::Fused> write_fused(const program::Program& program, const h
       returned[i].second = select(*finite, returned[i].second, old[i].second);
   }
   std::ranges::move(computed.metrics, std::back_inserter(returned));
+  if (norm) returned.emplace_back(program::kGradientNorm, *norm);
   if (finite) returned.emplace_back("finite", *finite);
+  out.has_norm = norm.has_value();
   out.has_finite = finite.has_value();
   out.module = builder.finish(returned, replicas);
   const Shardings state = shardings_of_state(layout);

@@ -251,7 +251,8 @@ Result<DeviceBuffers> DeviceSteps::changes_of(std::size_t at, const DeviceBuffer
   return out;
 }
 
-Result<void> DeviceSteps::update(std::size_t device, const DeviceBuffers& changes, const std::vector<Tensor>& scalars) {
+Result<function::DeviceBufferPtr> DeviceSteps::update(std::size_t device, const DeviceBuffers& changes,
+                                                      const std::vector<Tensor>& scalars) {
   std::vector<DeviceBuffers> arguments{state_[device].changing(layout_)};
   DeviceBuffers& all = arguments.front();
   all.insert(all.end(), changes.begin(), changes.end());
@@ -259,7 +260,8 @@ Result<void> DeviceSteps::update(std::size_t device, const DeviceBuffers& change
   const Programs* const programs = TFD_TRY(compiled_update(waits()));
   const auto results = TFD_TRY((*programs)[device]->execute(arguments, donated_));
   state_[device].replace(layout_, results.front());
-  return state_[device].view(program_, *engine_, layout_);
+  TFD_TRY(state_[device].view(program_, *engine_, layout_));
+  return results.front().size() > donated_.size() ? results.front().back() : nullptr;
 }
 
 bool DeviceSteps::looks_at_gradients() const {
@@ -354,8 +356,9 @@ Result<std::optional<DeviceSteps::Done>> DeviceSteps::step_fused(const Inputs& i
   }
   Done done;
   const auto first = static_cast<std::ptrdiff_t>(donated_.size());
-  for (const DeviceBuffers& own : results)
-    done.unread.emplace_back(own.begin() + first, own.end() - (fused.has_finite ? 1 : 0));
+  const auto after = (fused.has_norm ? 1 : 0) + (fused.has_finite ? 1 : 0);
+  for (const DeviceBuffers& own : results) done.unread.emplace_back(own.begin() + first, own.end() - after);
+  if (fused.has_norm) done.norm = *(results.front().end() - after);
   count_update();
   move_loss_scale(true);
   return done;
@@ -425,13 +428,15 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
   const std::vector<Tensor> scalars = update_scalars(layout_, loss_scale());
   const std::vector<DeviceBuffers>& changes = computed.changes;
   std::vector<Result<void>> done(devices);
+  std::vector<function::DeviceBufferPtr> norms(devices);
   const auto updates_from = Clock::now();
   threads_.run(devices, [&](std::size_t device) {
     const train::Trace::Span span(options_.trace, "update", train::Trace::lane_of(device), number);
     done[device] = [&]() -> Result<void> {
-      if (is_alone()) return update(device, changes.front(), scalars);
       const DeviceBuffers* const own = device < replicas && !changes[device].empty() ? &changes[device] : nullptr;
-      return update(device, TFD_TRY(changes_of(device, own, reduced.shared)), scalars);
+      norms[device] = TFD_TRY(
+          update(device, is_alone() ? changes.front() : TFD_TRY(changes_of(device, own, reduced.shared)), scalars));
+      return {};
     }();
   });
   TFD_TRY(updated_on_all(done, number));
@@ -442,7 +447,7 @@ Result<DeviceSteps::Done> DeviceSteps::apply(Computed computed, const Inputs& in
   TFD_TRY(write_copies(reduced));
   count_update();
   move_loss_scale(true);
-  return Done{.metrics = std::move(computed.metrics)};
+  return Done{.metrics = std::move(computed.metrics), .norm = std::move(norms.front())};
 }
 
 }  // namespace tfd::strategy

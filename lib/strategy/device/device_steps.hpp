@@ -175,8 +175,9 @@ class DeviceSteps final : public TrainingSteps {
   /// Adjusts a dynamic loss scale, once it is known whether the step's gradients are finite.
   void move_loss_scale(bool is_finite);
   bool waits() const;
-  Result<void> update(std::size_t device, const function::DeviceBuffers& changes,
-                      const std::vector<tensor::Tensor>& scalars);
+  /// Returns the gradients' norm, or null if the update has none.
+  Result<function::DeviceBufferPtr> update(std::size_t device, const function::DeviceBuffers& changes,
+                                           const std::vector<tensor::Tensor>& scalars);
   void count_update();
 
   const program::Program& program_;

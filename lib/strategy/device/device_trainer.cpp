@@ -224,6 +224,11 @@ Result<std::vector<step::Metric>> DeviceTrainer::metrics_of(Made& made) const {
     TFD_TRY(losses_.check(own, made.number + 1, made.replicas[i]));
     sum.add(own);
   }
+  if (made.done.norm != nullptr && first_replica_ == 0) {
+    const tensor::Tensor norm = TFD_TRY(made.done.norm->to_host(), train_.function);
+    sum.add(
+        {{std::string(program::kGradientNorm), program::Reduce::kMean, program::Part::kWhole, norm.as<float>()[0]}});
+  }
   return sum.parts();
 }
 

@@ -16,7 +16,7 @@ class DeviceDriver final : public train::StepDriver {
   DeviceDriver(const program::Program& program, const DeviceTrainingOptions& options)
       : options_(options), trainer_(program, options) {}
 
-  train::TrainRole role() const override { return {.task = "local"}; }
+  train::TrainRole role() const override { return {.task = "local", .has_gradient_norm = true}; }
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;
   Result<train::AdvanceResult> advance(train::StepControl& control) override;

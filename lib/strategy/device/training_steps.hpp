@@ -31,6 +31,7 @@ class TrainingSteps {
     /// If the optimizer checks gradients: the variable whose gradient wasn't finite; nothing was updated then.
     std::string nonfinite = {};
     std::vector<step::Metric> reduced = {};  // where a step reduces them itself, instead of the others
+    function::DeviceBufferPtr norm = {};     // of the gradients, on a device; null: not asked for, or no update
   };
   /// Results of this process's replicas for a step that isn't fused, before anything is reduced.
   struct Computed {

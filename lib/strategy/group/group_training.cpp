@@ -27,7 +27,8 @@ class ChiefDriver final : public train::StepDriver {
     return {.task = members[static_cast<std::size_t>(options_.group.rank)].first,
             .evaluates = !options_.has_evaluator || program_.train->stop.has_value(),
             .keeps_best = !options_.has_evaluator,
-            .ends_with_others = true};
+            .ends_with_others = true,
+            .has_gradient_norm = !options_.on_host};
   }
   Result<train::StartResult> begin(const train::TrainStart& from) override;
   void describe(JsonLine& start) const override;

@@ -43,6 +43,9 @@ TEST_CASE("problems: each key of train by itself") {
         Messages{"p.json: train.stepz: unknown key, did you mean 'steps'?",
                  "p.json: train.steps: must be positive, not 0", "p.json: train.log_every: must be positive, not -1",
                  "p.json: train.replicas: must be \"each\" or \"split\""});
+  CHECK(errors_of({"train.gradient_norm=1", "train.steps=0"}).size() == 2);
+  CHECK(errors_of({"train.gradient_norm=true", "functions.train_step.outputs[0].metric=gradient_norm"}) ==
+        Messages{"p.json: train.gradient_norm: function 'train_step' has a metric of this name"});
 }
 
 TEST_CASE("problems: an unknown key is nobody's consequence") {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "temporary_directory.hpp"
 #include "tfd/strategy/device_training.hpp"
@@ -240,6 +242,66 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
       check_same(on_devices(threads.path(), replicas, overrides, StepMode::kThreads), expected);
       check_same(on_devices(fused.path(), replicas, overrides, StepMode::kFused), expected);
     }
+}
+
+/// The metric "gradient_norm" of each step's event; nullopt: the event has none. `states`: the variables after the
+/// last.
+struct Norms {
+  std::vector<std::optional<double>> of_steps;
+  NamedState state;
+};
+Norms norms_of(int replicas, StepMode step, std::vector<std::string> overrides) {
+  const tfd::test::TemporaryDirectory directory;
+  overrides.insert(overrides.end(), {"train.gradient_norm=true", "train.log_every=1"});
+  const auto program = program_of(directory.path(), std::move(overrides));
+  DeviceTrainingOptions options{.make_engine = engine_maker(replicas), .replicas = replicas, .step = step};
+  Norms out;
+  options.train.write_event = [&](const std::string& line) -> Result<void> {
+    const auto event = nlohmann::json::parse(line);
+    if (event["event"] != "step") return {};
+    const auto& metrics = event["metrics"];
+    out.of_steps.push_back(metrics.contains("gradient_norm") ? std::optional(metrics["gradient_norm"].get<double>())
+                                                             : std::nullopt);
+    return {};
+  };
+  out.state = saved(train_on_devices(program, std::move(options)));
+  return out;
+}
+
+// Plain gradient descent moves each variable by its gradient: the norm is that of what a step has changed.
+TEST_CASE("device training: the norm of all gradients is a metric, if the program asks for it") {
+  const std::string descent = R"(optimizer={"sgd": {"learning_rate": 0.1}})";
+  for (const int replicas : {1, 2}) {
+    CAPTURE(replicas);
+    const auto begin =
+        norms_of(replicas, StepMode::kFused, {R"(optimizer={"sgd": {"learning_rate": 0}})", "train.steps=1"});
+    const auto moved = norms_of(replicas, StepMode::kFused, {descent, "train.steps=1"});
+    double squares = 0;
+    for (const std::string name : {"w", "b", "h"}) {
+      const auto of = [&](const NamedState& state) {
+        return numbers(std::ranges::find(state, name, &std::pair<std::string, Tensor>::first)->second);
+      };
+      const auto before = of(begin.state), after = of(moved.state);
+      for (std::size_t i = 0; i < before.size(); ++i) squares += std::pow((before[i] - after[i]) / 0.1, 2);
+    }
+    REQUIRE(moved.of_steps.size() == 1);
+    CHECK(moved.of_steps[0].value() == doctest::Approx(std::sqrt(squares)).epsilon(0.01));  // h is rounded to bf16
+    const auto fused = norms_of(replicas, StepMode::kFused, {descent}),
+               threads = norms_of(replicas, StepMode::kThreads, {descent});
+    REQUIRE(fused.of_steps.size() == 9);
+    for (std::size_t i = 0; i < fused.of_steps.size(); ++i)
+      CHECK(fused.of_steps[i].value() == doctest::Approx(threads.of_steps[i].value()).epsilon(1e-4));
+    CHECK(fused.of_steps[0] == moved.of_steps[0]);
+    // Before clipping; and divided by the loss scale.
+    const auto clipped =
+        norms_of(replicas, StepMode::kAuto, {R"(optimizer={"sgd": {"learning_rate": 0.1, "global_clipnorm": 0.001}})"});
+    CHECK(clipped.of_steps[0].value() == doctest::Approx(moved.of_steps[0].value()).epsilon(1e-5));
+    // Of the mean of accumulated gradients, where they are applied.
+    const auto waiting = norms_of(replicas, StepMode::kAuto,
+                                  {R"(optimizer={"sgd": {"learning_rate": 0.1, "gradient_accumulation_steps": 3}})"});
+    REQUIRE(waiting.of_steps.size() == 9);
+    for (std::size_t i = 0; i < 9; ++i) CHECK(waiting.of_steps[i].has_value() == (i % 3 == 2));
+  }
 }
 
 // w by columns, values of columns likewise; x by rows: XLA sums up the rows' results over the cores.

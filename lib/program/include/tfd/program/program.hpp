@@ -86,6 +86,8 @@ struct InputBinding {
   std::optional<OpSharding> sharding = {};
 };
 
+/// The metric of TrainDef::gradient_norm.
+inline constexpr std::string_view kGradientNorm = "gradient_norm";
 /// Variable of a dynamic loss scale, which the program has without stating it. Checkpoints include it.
 inline constexpr std::string_view kLossScaleVariable = "optimizer/.loss_scale";
 
@@ -196,6 +198,7 @@ struct TrainDef {
   std::int64_t log_every = 100;  // steps between `step` events
   Replicas replicas = Replicas::kEach;
   bool states_replicas = false;
+  bool gradient_norm = false;  // a metric of this name: the norm of the gradients of all variables, before clipping
   std::optional<bool> stops_at_nonfinite;  // "on_nonfinite": "stop" or "continue"; see Program::stops_at_nonfinite()
   std::optional<CheckpointDef> checkpoint;
   std::optional<EvaluateDef> evaluate;

@@ -39,6 +39,8 @@ struct TrainRole {
   /// True if parameter servers say whether an earlier process still trains: begin() finds out, and may go on for one
   /// that is frozen or cut off, although it still holds the directory of checkpoints.
   bool asks_servers = false;
+  /// True if steps have the metric train.gradient_norm, if the program asks for it.
+  bool has_gradient_norm = false;
 
   bool saves() const { return chief.empty(); }
 };
