@@ -99,30 +99,6 @@ Result<NumbersState> CoordinationClient::take_numbers(const TakeNumbers& take, D
   });
 }
 
-Result<void> CoordinationClient::pass_barrier(const std::string& barrier, const std::string& participant,
-                                              const std::vector<std::string>& participants, Deadline deadline,
-                                              const std::stop_token& stop) const {
-  UseBarrier use{barrier, BarrierAct::kLook, {}, {}, 0};
-  use.after = TFD_TRY(ask<BarrierState>({use}, deadline, stop)).rounds;
-  use.act = BarrierAct::kArrive;
-  use.participant = participant;
-  use.participants = participants;
-  const auto is_passed = [after = use.after](const BarrierState& state) { return state.rounds > after; };
-  const auto begun = Clock::now();
-  auto state = wait<BarrierState>({use}, deadline, stop, is_passed);
-  if (state && is_passed(*state)) return {};
-  // A participant that gave up is withdrawn, so that others don't pass with it; the barrier may have been passed just
-  // now.
-  use.act = BarrierAct::kWithdraw;
-  const auto withdrawn = ask<BarrierState>({use}, Deadline::after(kAnswer));
-  if (withdrawn && is_passed(*withdrawn)) return {};
-  if (!state) return fail(state.error());
-  std::vector<std::string> missing = state->missing;
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
-  return fail(Code::kDeadlineExceeded, "waited {} for {} at the barrier '{}'", format_duration(waited),
-              printable(fmt::format("{}", fmt::join(missing, ", "))), barrier);
-}
-
 /// Joins, waits for changes of the watched key, and repeats, on the endpoint's I/O thread.
 class Membership::Loop : public std::enable_shared_from_this<Loop> {
  public:

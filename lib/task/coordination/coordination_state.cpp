@@ -58,8 +58,6 @@ CoordinationState::Waiting CoordinationState::waiting_for(Connection connection,
       [connection](const auto& what) -> Waiting {
         using What = std::decay_t<decltype(what)>;
         if constexpr (std::is_same_v<What, GetKey>) return {connection, {SubjectKind::kKey, what.key}, what.after, {}};
-        if constexpr (std::is_same_v<What, UseBarrier>)
-          return {connection, {SubjectKind::kBarrier, what.barrier}, what.after, {}};
         if constexpr (std::is_same_v<What, ReadGroup>)
           return {connection, {SubjectKind::kGroup, what.group}, what.after, {}};
         if constexpr (std::is_same_v<What, TakeNumbers>)
@@ -90,7 +88,6 @@ CoordinationState::Decision CoordinationState::decide(Connection connection, con
         if constexpr (std::is_same_v<What, LeaveGroup>) return leave(connection, what, replies);
         if constexpr (std::is_same_v<What, ReadGroup>)
           return look<GroupState>({SubjectKind::kGroup, what.group}, what.after);
-        if constexpr (std::is_same_v<What, UseBarrier>) return use(connection, what, replies);
         if constexpr (std::is_same_v<What, TakeNumbers>) return take(connection, what, replies);
       },
       request.what);
@@ -192,62 +189,6 @@ void CoordinationState::change_member(const std::string& group, const std::strin
   changed({SubjectKind::kGroup, group}, replies);
 }
 
-void CoordinationState::arrive(const std::string& name, Barrier& barrier, const std::string& participant,
-                               Connection connection) {
-  withdraw(name, barrier, participant);
-  barrier.arrived.emplace(participant, connection);
-  arrivals_of_.add(connection, {name, participant});
-}
-
-void CoordinationState::withdraw(const std::string& name, Barrier& barrier, const std::string& participant) {
-  const auto arrival = barrier.arrived.extract(participant);
-  if (!arrival.empty()) arrivals_of_.remove(arrival.mapped(), {name, participant});
-}
-
-CoordinationState::Decision CoordinationState::use(Connection connection, const UseBarrier& use, Replies& replies) {
-  TFD_TRY(check_name(use.barrier));
-  const Subject subject{SubjectKind::kBarrier, use.barrier};
-  if (use.act == BarrierAct::kLook) return stand(subject);
-  const std::set<std::string> participants(use.participants.begin(), use.participants.end());
-  for (const std::string& name : participants) TFD_TRY(check_name(name));
-  if (!participants.contains(use.participant))
-    return fail(Code::kInvalidArgument, "'{}' is no participant of the barrier '{}'", printable(use.participant),
-                printable(use.barrier));
-  auto found = barriers_.find(use.barrier);
-  if (found == barriers_.end()) {
-    if (names_ + 1 + participants.size() > kMostNames) return fail(too_many("names", kMostNames));
-    TFD_TRY(count_name());
-    found = barriers_.emplace(use.barrier, Barrier()).first;
-  }
-  Barrier& barrier = found->second;
-  if (barrier.rounds > use.after) return BarrierState{barrier.rounds, {}};
-  if (barrier.rounds < use.after)
-    return fail(Code::kFailedPrecondition, "the barrier '{}' was passed {} times, not {}", printable(use.barrier),
-                barrier.rounds, use.after);
-  if (use.act == BarrierAct::kWithdraw) {
-    withdraw(use.barrier, barrier, use.participant);
-    return stand(subject);
-  }
-  if (barrier.participants != participants) {
-    if (!barrier.arrived.empty())
-      return fail(Code::kInvalidArgument, "the barrier '{}' is of {}, not of {}", printable(use.barrier),
-                  printable(fmt::format("{}", fmt::join(barrier.participants, ", "))),
-                  printable(fmt::format("{}", fmt::join(participants, ", "))));
-    if (names_ - barrier.participants.size() + participants.size() > kMostNames)
-      return fail(too_many("names", kMostNames));
-    names_ = names_ - barrier.participants.size() + participants.size();
-    barrier.participants = participants;
-  }
-  arrive(use.barrier, barrier, use.participant, connection);
-  if (barrier.arrived.size() < barrier.participants.size()) return std::nullopt;
-  ++barrier.rounds;
-  for (const auto& [participant, its] : std::exchange(barrier.arrived, {}))
-    arrivals_of_.remove(its, {use.barrier, participant});
-  ++revision_;
-  changed(subject, replies);
-  return BarrierState{barrier.rounds, {}};
-}
-
 CoordinationState::Decision CoordinationState::take(Connection connection, const TakeNumbers& take, Replies& replies) {
   TFD_TRY(check_name(take.queue));
   TFD_TRY(check_name(take.name));
@@ -273,17 +214,8 @@ CoordinationAnswer CoordinationState::stand(const Subject& subject, const std::o
     const auto found = keys_.find(name);
     return found == keys_.end() ? KeyState() : found->second;
   }
-  if (kind == SubjectKind::kGroup) {
-    const auto found = groups_.find(name);
-    return found == groups_.end() ? GroupState() : stand(found->second, after);
-  }
-  BarrierState out;
-  const auto found = barriers_.find(name);
-  if (found == barriers_.end()) return out;
-  out.rounds = found->second.rounds;
-  for (const std::string& participant : found->second.participants)
-    if (!found->second.arrived.contains(participant)) out.missing.push_back(participant);
-  return out;
+  const auto found = groups_.find(name);
+  return found == groups_.end() ? GroupState() : stand(found->second, after);
 }
 
 GroupState CoordinationState::stand(const Group& group, const std::optional<Version>& after) const {
@@ -319,9 +251,7 @@ void CoordinationState::changed(const Subject& subject, Replies& replies) {
   const auto found = waiters_.find(subject);
   if (found == waiters_.end()) return;
   for (const Ticket ticket : std::set<Ticket>(found->second)) {
-    auto now = stand(subject, waiting_.at(ticket).after);
-    if (auto* barrier = std::get_if<BarrierState>(&now)) barrier->missing.clear();
-    replies.push_back({ticket, std::move(now)});
+    replies.push_back({ticket, stand(subject, waiting_.at(ticket).after)});
     forget(ticket);
   }
 }
@@ -359,8 +289,6 @@ CoordinationState::Replies CoordinationState::wait_over(Ticket ticket) {
 
 CoordinationState::Replies CoordinationState::connection_gone(Connection connection) {
   for (const Ticket ticket : waits_of_.of(connection)) forget(ticket);
-  for (const auto& [barrier, participant] : arrivals_of_.of(connection))
-    withdraw(barrier, barriers_.at(barrier), participant);
   Replies replies;
   for (const auto& [group, member] : members_of_.of(connection))
     change_member(group, member, MemberState::kGone, connection, replies);

@@ -23,7 +23,7 @@ namespace tfd::task {
 inline constexpr std::size_t kMostNameBytes = 256;
 inline constexpr std::size_t kMostValueBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMostKeptBytes = std::size_t{16} << 20;  // values of all keys
-inline constexpr std::size_t kMostNames = 65536;                      // each of keys; counters; members and arrivals
+inline constexpr std::size_t kMostNames = 65536;                      // each of keys; counters; members
 inline constexpr std::size_t kMostWaiting = 65536;
 inline constexpr std::size_t kMostWaitingOfOne = 64;  // of one connection
 
@@ -46,8 +46,8 @@ class CoordinationState {
   Replies wait_over(Ticket ticket);
   /// Tickets of a connection's waiting requests.
   std::set<Ticket> waiting_of(Connection connection) const { return waits_of_.of(connection); }
-  /// Drops the connection's waiting requests without a reply, marks its members as gone and withdraws its arrivals. It
-  /// costs as much as the connection had, independent of the others.
+  /// Drops the connection's waiting requests without a reply, marks its members as gone. It costs as much as the
+  /// connection had, independent of the others.
   Replies connection_gone(Connection connection);
   /// Replies to clients that wait for numbers, if the update that this task has just applied was the last one.
   Replies updated();
@@ -71,12 +71,7 @@ class CoordinationState {
     std::map<std::string, Member> members;
     std::map<Version, std::string> changes;  // the last one of each member
   };
-  struct Barrier {
-    std::uint64_t rounds = 0;
-    std::set<std::string> participants;
-    std::map<std::string, Connection> arrived;
-  };
-  enum class SubjectKind : std::uint8_t { kKey, kGroup, kBarrier, kNumbers };
+  enum class SubjectKind : std::uint8_t { kKey, kGroup, kNumbers };
   using Subject = std::pair<SubjectKind, std::string>;
   struct Waiting {
     Connection connection;
@@ -95,7 +90,6 @@ class CoordinationState {
   Decision add(const AddCounters& add);
   Decision join(Connection connection, const JoinGroup& join, Replies& replies);
   Decision leave(Connection connection, const LeaveGroup& leave, Replies& replies);
-  Decision use(Connection connection, const UseBarrier& use, Replies& replies);
   Decision take(Connection connection, const TakeNumbers& take, Replies& replies);
   Result<void> wait(Ticket ticket, Waiting waiting);
   void forget(Ticket ticket);
@@ -107,8 +101,6 @@ class CoordinationState {
   void serve(const std::string& queue, Replies& replies);
   void change_member(const std::string& group, const std::string& member, MemberState to, Connection connection,
                      Replies& replies);
-  void arrive(const std::string& name, Barrier& barrier, const std::string& participant, Connection connection);
-  void withdraw(const std::string& name, Barrier& barrier, const std::string& participant);
   Result<void> count_name();
 
   std::uint64_t revision_ = 0;  // of all versions
@@ -116,18 +108,15 @@ class CoordinationState {
   std::size_t kept_bytes_ = 0;
   std::map<std::string, std::int64_t> counters_;
   std::map<std::string, Group> groups_;
-  std::map<std::string, Barrier> barriers_;
   IsApplied is_applied_;
   std::map<std::string, StepLeases> queues_;
-  std::size_t names_ = 0;  // count of names of members, barriers, participants and queues
+  std::size_t names_ = 0;  // count of names of members and queues
   std::map<Ticket, Waiting> waiting_;
   std::map<Subject, std::set<Ticket>> waiters_;
   // Entries of each connection.
-  using Named = std::pair<std::string, std::string>;  // a group and a present member; a barrier and an arrived member
   ByConnection<Ticket> waits_of_;
-  ByConnection<Named> members_of_;
-  ByConnection<Named> arrivals_of_;
-  ByConnection<std::string> queues_of_;  // from which it has taken
+  ByConnection<std::pair<std::string, std::string>> members_of_;  // a group and a present member
+  ByConnection<std::string> queues_of_;                           // from which it has taken
 };
 
 /// Issues the epochs of a cluster, to one holder at a time. A second claim is refused while the present holder answers

@@ -9,8 +9,15 @@ namespace {
 
 constexpr std::size_t kLeastName = 4;  // an empty one
 
-enum class RequestTag : std::uint8_t { kGet, kPut, kAdd, kJoin, kLeave, kRead, kBarrier, kNumbers };
-enum class AnswerTag : std::uint8_t { kKey, kCounters, kGroup, kBarrier, kNumbers };
+// By the variants' indices. The gaps were barriers, until 0.2.
+enum class RequestTag : std::uint8_t { kGet, kPut, kAdd, kJoin, kLeave, kRead, kNumbers = 7 };
+enum class AnswerTag : std::uint8_t { kKey, kCounters, kGroup, kNumbers = 4 };
+
+/// The tag of a variant's index: the last alternative's follows the gap.
+template <class Tag>
+Tag tag_of(std::size_t index, Tag last) {
+  return index + 1 < static_cast<std::size_t>(last) ? static_cast<Tag>(index) : last;
+}
 
 void put_texts(Writer& out, const std::vector<std::string>& texts) {
   out.count(texts.size());
@@ -60,13 +67,6 @@ void put_request(Writer& out, const LeaveGroup& leave) {
 void put_request(Writer& out, const ReadGroup& read) {
   out.put(read.group);
   put_version(out, read.after);
-}
-void put_request(Writer& out, const UseBarrier& use) {
-  out.put(use.barrier);
-  out.put(use.act);
-  out.put(use.participant);
-  put_texts(out, use.participants);
-  out.put(use.after);
 }
 void put_request(Writer& out, const TakeNumbers& take) {
   out.put(take.queue);
@@ -123,16 +123,9 @@ decltype(CoordinationRequest::what) take_request(Reader& in) {
       take.has_all = in.flag();
       return take;
     }
-    case RequestTag::kBarrier:
-      break;
   }
-  UseBarrier use;
-  use.barrier = in.text();
-  use.act = in.choice(BarrierAct::kWithdraw);
-  use.participant = in.text();
-  use.participants = take_texts(in);
-  use.after = in.number<std::uint64_t>();
-  return use;
+  in.require(false);
+  return {};
 }
 
 void put_answer(Writer& out, const KeyState& key) {
@@ -150,10 +143,6 @@ void put_answer(Writer& out, const GroupState& group) {
     out.put(member.name);
     out.put(member.state);
   }
-}
-void put_answer(Writer& out, const BarrierState& barrier) {
-  out.put(barrier.rounds);
-  put_texts(out, barrier.missing);
 }
 void put_answer(Writer& out, const NumbersState& numbers) {
   out.put(numbers.first);
@@ -192,12 +181,9 @@ CoordinationAnswer take_answer(Reader& in) {
       numbers.held_by = take_texts(in);
       return numbers;
     }
-    case AnswerTag::kBarrier:
-      break;
   }
-  BarrierState barrier{in.number<std::uint64_t>(), {}};
-  barrier.missing = take_texts(in);
-  return barrier;
+  in.require(false);
+  return {};
 }
 
 }  // namespace
@@ -205,7 +191,7 @@ CoordinationAnswer take_answer(Reader& in) {
 transport::Message encode(const CoordinationRequest& request, std::uint64_t epoch) {
   Writer out;
   out.put(request.wait_ms);
-  out.put(static_cast<RequestTag>(request.what.index()));
+  out.put(tag_of(request.what.index(), RequestTag::kNumbers));
   std::visit([&](const auto& what) { put_request(out, what); }, request.what);
   return make_message(Kind::kCoordinate, out, {}, epoch);
 }
@@ -221,7 +207,7 @@ Result<CoordinationRequest> decode_coordination(const transport::Message& messag
 
 transport::Message encode(const CoordinationAnswer& answer) {
   Writer out;
-  out.put(static_cast<AnswerTag>(answer.index()));
+  out.put(tag_of(answer.index(), AnswerTag::kNumbers));
   std::visit([&](const auto& what) { put_answer(out, what); }, answer);
   return make_message(Kind::kCoordinate, out);
 }

@@ -15,10 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-UseBarrier arrive(const std::string& who, Names all, std::uint64_t after = 0) {
-  return {"b", BarrierAct::kArrive, who, std::move(all), after};
-}
-
 TEST_CASE("coordination state: keys have versions, and are put where nobody else has put them since") {
   Coordinated all;
   CHECK(all.now<KeyState>(1, {GetKey{"k", {}}})->version == 0);
@@ -75,36 +71,6 @@ TEST_CASE("coordination state: members are there as long as their connections, o
   REQUIRE(all.now<GroupState>(4, {JoinGroup{"g", "x"}}));  // the newest connection has the name
   CHECK(all.now<GroupState>(3, {LeaveGroup{"g", "x"}}).error().code == Code::kFailedPrecondition);
   CHECK(all.now<GroupState>(3, {LeaveGroup{"g", "z"}}).error().code == Code::kNotFound);
-}
-
-TEST_CASE("coordination state: a barrier is passed by all, again and again, and says who is missing") {
-  Coordinated all;
-  const Names names{"x", "y", "z"};
-  const auto x = all.ask(1, {arrive("x", names), kWaits});
-  CHECK(all.now<BarrierState>(2, {arrive("y", names), 0})->missing == Names{"z"});
-  CHECK(all.now<BarrierState>(9, {UseBarrier{"b", BarrierAct::kLook, {}, {}, 0}})->missing == Names{"z"});
-  CHECK(all.now<BarrierState>(2, {arrive("y", {"y"})}).error().code == Code::kInvalidArgument);
-  CHECK(all.now<BarrierState>(2, {arrive("other", names)}).error().code == Code::kInvalidArgument);
-  CHECK_FALSE(all.is_answered(x));
-  CHECK(all.now<BarrierState>(3, {arrive("z", names), kWaits})->rounds == 1);
-  CHECK(all.answer<BarrierState>(x)->rounds == 1);
-  CHECK(all.now<BarrierState>(2, {arrive("y", names), kWaits})->rounds == 1);  // passed while it didn't wait
-  const auto again = all.ask(1, {arrive("x", {"x", "y"}, 1), kWaits});         // others may take part the next time
-  CHECK(all.now<BarrierState>(2, {arrive("y", {"x", "y"}, 1)})->rounds == 2);
-  CHECK(all.answer<BarrierState>(again)->rounds == 2);
-  CHECK(all.now<BarrierState>(2, {arrive("y", {"x", "y"}, 7)}).error().code == Code::kFailedPrecondition);
-}
-
-TEST_CASE("coordination state: nobody passes a barrier with one that gave up, or is gone") {
-  Coordinated all;
-  const Names names{"x", "y", "z"};
-  all.ask(1, {arrive("x", names), kWaits});
-  all.ask(2, {arrive("y", names), kWaits});
-  UseBarrier withdraw = arrive("x", names);
-  withdraw.act = BarrierAct::kWithdraw;
-  CHECK(all.now<BarrierState>(1, {withdraw})->missing == Names{"x", "z"});
-  all.keep(all.state.connection_gone(2));
-  CHECK(all.now<BarrierState>(3, {arrive("z", names)})->missing == Names{"x", "y"});
 }
 
 TEST_CASE("coordination state: who is gone gets no answers, and what he waited for is forgotten") {
@@ -327,26 +293,6 @@ TEST_CASE("coordination: a member that is killed is gone, and whoever waits is t
   const auto again = bed.client("worker:1");
   REQUIRE(again->coordination(kProcess).join("g", "worker:1", bed.soon()));
   CHECK(members_of(looks.members("g", bed.soon()).value()) == "worker:1+ ");
-}
-
-TEST_CASE("coordination: a barrier says whom it waited for, and is passed when all are there") {
-  CoordinationBed bed;
-  const auto x = bed.client("x"), y = bed.client("y");
-  const Names names{"x", "y", "z"};
-  const auto pass = [&](const auto& client, const std::string& name, Deadline deadline) {
-    return client->coordination(kProcess).pass_barrier("start", name, names, deadline);
-  };
-  auto waits = std::async(std::launch::async, [&] { return pass(x, "x", Deadline::after(400ms)); });
-  const auto missed = pass(y, "y", Deadline::after(200ms));
-  CHECK(missed.error().code == Code::kDeadlineExceeded);
-  CHECK(missed.error().message.find("z at the barrier 'start'") != std::string::npos);
-  CHECK(waits.get().error().code == Code::kDeadlineExceeded);
-  const auto z = bed.client("z");
-  auto second = std::async(std::launch::async, [&] { return pass(y, "y", bed.soon()); });
-  auto third = std::async(std::launch::async, [&] { return pass(z, "z", bed.soon()); });
-  CHECK(pass(x, "x", bed.soon()));
-  CHECK(second.get());
-  CHECK(third.get());
 }
 
 TEST_CASE("coordination: a wait ends with its caller, and when it is asked to") {

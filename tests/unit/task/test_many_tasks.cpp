@@ -99,20 +99,18 @@ TEST_CASE("many tasks: an update says that the queue is finished only where all 
   CHECK(all.now<NumbersState>(2, {take})->is_over);
 }
 
-/// Members of one group, and participants of one barrier, by the connection that has each; every one looked at.
+/// Members of one group, by the connection that has each; every one looked at.
 struct Model {
   struct Member {
     MemberState state;
     std::uint64_t connection;
   };
   std::map<std::string, Member> members;
-  std::map<std::string, std::uint64_t> arrived;
   std::map<std::uint64_t, std::uint64_t> waiting;  // ticket -> connection
 
   void gone(std::uint64_t connection) {
     for (auto& [name, member] : members)
       if (member.state == MemberState::kHere && member.connection == connection) member.state = MemberState::kGone;
-    std::erase_if(arrived, [&](const auto& one) { return one.second == connection; });
     std::erase_if(waiting, [&](const auto& one) { return one.second == connection; });
   }
 };
@@ -131,7 +129,7 @@ TEST_CASE("many tasks: the end of a connection takes along what it had, as a loo
   for (int step = 0; step < 20000; ++step) {
     const std::uint64_t connection = 1 + any(kConnections);
     const std::string& name = names[any(names.size())];
-    switch (any(6)) {
+    switch (any(4)) {
       case 0:
         REQUIRE(all.now<GroupState>(connection, {JoinGroup{"g", name}}));
         model.members[name] = {MemberState::kHere, connection};
@@ -140,16 +138,6 @@ TEST_CASE("many tasks: the end of a connection takes along what it had, as a loo
         if (all.now<GroupState>(connection, {LeaveGroup{"g", name}})) model.members.at(name).state = MemberState::kLeft;
         break;
       case 2: {
-        if (model.arrived.size() + 1 >= names.size()) break;  // nobody passes
-        all.ask(connection, {UseBarrier{"b", BarrierAct::kArrive, name, names, 0}});
-        model.arrived[name] = connection;
-        break;
-      }
-      case 3:
-        all.ask(connection, {UseBarrier{"b", BarrierAct::kWithdraw, name, names, 0}});
-        model.arrived.erase(name);
-        break;
-      case 4: {
         const auto ticket = all.ask(connection, {GetKey{"k", 1'000'000'000}, kWaits});
         if (!all.is_answered(ticket)) model.waiting[ticket] = connection;
         break;
@@ -163,9 +151,6 @@ TEST_CASE("many tasks: the end of a connection takes along what it had, as a loo
     for (const auto& [member, its] : model.members)
       members += member + (its.state == MemberState::kHere ? "+ " : its.state == MemberState::kLeft ? "- " : "! ");
     REQUIRE(members_of(all.now<GroupState>(0, {ReadGroup{"g", {}}}).value()) == members);
-    const auto barrier = all.now<BarrierState>(0, {UseBarrier{"b", BarrierAct::kLook, {}, {}, 0}}).value();
-    for (const std::string& missing : barrier.missing) REQUIRE_FALSE(model.arrived.contains(missing));
-    REQUIRE(barrier.missing.size() == (barrier.missing.empty() ? 0 : names.size() - model.arrived.size()));
     std::size_t waiting = 0;
     for (std::uint64_t one = 1; one <= kConnections; ++one) {
       for (const auto ticket : all.state.waiting_of(one)) REQUIRE(model.waiting.at(ticket) == one);

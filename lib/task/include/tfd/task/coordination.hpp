@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coordination service: what the tasks of a cluster agree on besides variables. Every task serves it; clients use
-// the first parameter server, or the chief if there is none. It has versioned keys, counters, groups whose membership
-// lasts as long as the member's connection, and barriers. All of these live and end with a scope: a run (its epoch), or
+// the first parameter server, or the chief if there is none. It has versioned keys, counters, and groups whose
+// membership lasts as long as the member's connection. All of these live and end with a scope: a run (its epoch), or
 // the process of the task that serves it. Thread rule: CoordinationClient blocks its caller; Membership is thread-safe;
 // the others are plain values.
 //
 //   const CoordinationClient run = servers.coordination();
-//   TFD_TRY(run.pass_barrier("start", "worker:1", {"worker:0", "worker:1"}, Deadline::after(30s)));
+//   const auto begun = TFD_TRY(run.wait_for_key("begun", 0, Deadline::after(30s)));
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,15 +70,6 @@ struct ReadGroup {
   std::string group;
   std::optional<std::uint64_t> after;
 };
-enum class BarrierAct : std::uint8_t { kLook, kArrive, kWithdraw };
-/// A reusable barrier: all its participants pass it together, in round 0, 1, …
-struct UseBarrier {
-  std::string barrier;
-  BarrierAct act = BarrierAct::kLook;
-  std::string participant;                // the caller; empty to look only
-  std::vector<std::string> participants;  // all of them, the same from each
-  std::uint64_t after = 0;                // rounds that the caller has passed
-};
 
 /// Leases up to `most` consecutive numbers of a queue, which counts from 0. A client makes an update for each, with it
 /// as the sequence number, and takes more when all parameter servers have applied those. Numbers that it didn't use are
@@ -95,7 +86,7 @@ struct TakeNumbers {
 };
 
 struct CoordinationRequest {
-  std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, UseBarrier, TakeNumbers> what;
+  std::variant<GetKey, PutKey, AddCounters, JoinGroup, LeaveGroup, ReadGroup, TakeNumbers> what;
   std::uint32_t wait_ms = 0;  // timeout of the wait; then the answer is the present state
 };
 
@@ -125,10 +116,6 @@ struct GroupState {
   std::uint64_t version = 0;
   std::vector<GroupMember> members;
 };
-struct BarrierState {
-  std::uint64_t rounds = 0;          // that have been passed
-  std::vector<std::string> missing;  // participants that haven't arrived for the next round
-};
 struct NumbersState {
   std::int64_t first = 0;
   std::uint32_t count = 0;
@@ -136,7 +123,7 @@ struct NumbersState {
   bool is_over = false;                   // the queue is finished; else others hold leases that may be returned
   std::vector<std::string> held_by = {};  // lease holders, if no number is free: eight, then how many others
 };
-using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, BarrierState, NumbersState>;
+using CoordinationAnswer = std::variant<KeyState, CounterValues, GroupState, NumbersState>;
 
 /// Blocks. In waits the deadline is the wait's; the service's answer may come a moment later. kUnavailable,
 /// kDeadlineExceeded: the service can't be reached, or doesn't answer; kPermissionDenied: its task has another run by
@@ -166,11 +153,6 @@ class CoordinationClient {
                                       const std::stop_token& stop = {}) const;
   /// Waits until there are numbers, or the queue is finished; returns its state at the deadline.
   Result<NumbersState> take_numbers(const TakeNumbers& take, Deadline deadline, const std::stop_token& stop = {}) const;
-  /// Waits until all participants have arrived. kDeadlineExceeded names those that haven't; nobody passes with a
-  /// participant that gave up.
-  Result<void> pass_barrier(const std::string& barrier, const std::string& participant,
-                            const std::vector<std::string>& participants, Deadline deadline,
-                            const std::stop_token& stop = {}) const;
 
  private:
   template <class T>
