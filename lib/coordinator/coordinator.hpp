@@ -54,12 +54,11 @@ class Coordinator final : public ClusterCoordinator {
                                                                std::optional<std::int64_t> steps,
                                                                Deadline deadline) override;
   void stop_evaluating() override;
-  Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) override;
+  Result<tensor::NamedTensors> export_state(Deadline deadline) override;
   Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run,
                                              Deadline deadline) override;
   void hurry_writing() override { variables_->hurry_writing(); }
-  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
-                            Deadline deadline) override;
+  Result<void> import_state(const tensor::NamedTensors& state, Deadline deadline) override;
   Result<void> use_averages(Deadline deadline) override;
   std::optional<Error> lost() const override;
   std::size_t queued() const override;

@@ -116,12 +116,12 @@ Result<Tensor> ReplicaCopies::read_across(const std::string& variable, std::vect
                  fmt::format("variable '{}'", variable));
 }
 
-Result<ReplicaCopies::State> ReplicaCopies::assign_across(const std::string& variable, const Tensor& value) const {
+Result<tensor::NamedTensors> ReplicaCopies::assign_across(const std::string& variable, const Tensor& value) const {
   const auto found = kinds_.find(variable);
-  if (found == kinds_.end()) return State{{variable, value}};
+  if (found == kinds_.end()) return tensor::NamedTensors{{variable, value}};
   const Tensor share = TFD_TRY(variable::share_of(found->second.replication, WriteOp::kAssign, value, replicas_),
                                fmt::format("variable '{}'", variable));
-  State out;
+  tensor::NamedTensors out;
   for (std::string& name : names_of(variable)) out.emplace_back(std::move(name), share);
   return out;
 }
@@ -143,9 +143,9 @@ Result<std::vector<variable::Update>> ReplicaCopies::update_across(std::vector<v
   return out;
 }
 
-Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
+Result<tensor::NamedTensors> ReplicaCopies::gather(tensor::NamedTensors state) const {
   if (empty()) return state;
-  State out;
+  tensor::NamedTensors out;
   std::map<std::string, std::size_t> counters;  // by their name in a checkpoint
   std::map<std::string, Tensor> copies;
   for (auto& [name, value] : state) {
@@ -177,7 +177,7 @@ Result<ReplicaCopies::State> ReplicaCopies::gather(State state) const {
   return out;
 }
 
-Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
+Result<tensor::NamedTensors> ReplicaCopies::spread(const tensor::NamedTensors& state) const {
   if (empty()) return state;
   for (const auto& kept : kinds_) {  // a store would keep the present value of copies that aren't given
     const std::string& variable = kept.first;
@@ -185,7 +185,7 @@ Result<ReplicaCopies::State> ReplicaCopies::spread(const State& state) const {
         std::any_of(state.begin(), state.end(), [&](const auto& one) { return one.first == variable; });
     if (!is_there && !kept.second.per_worker) return fail(Code::kNotFound, "no value for variable '{}'", variable);
   }
-  State out;
+  tensor::NamedTensors out;
   for (const auto& [name, value] : state) {
     const std::size_t mark = name.find(variable::kSlotMark);
     const std::string variable = name.substr(0, mark);

@@ -43,10 +43,11 @@ VariableState VariableStore::snapshot(std::size_t variable) {
   return out;
 }
 
-NamedValues VariableStore::export_state() const { return name_state(variables_, iterations_); }
+tensor::NamedTensors VariableStore::export_state() const { return name_state(variables_, iterations_); }
 
-NamedValues VariableStore::name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const {
-  NamedValues state;
+tensor::NamedTensors VariableStore::name_state(const std::vector<VariableState>& variables,
+                                               std::int64_t iterations) const {
+  tensor::NamedTensors state;
   const auto add_own = [&](const VariableState& variable, const std::string& path, Tensor value) {
     state.emplace_back(fmt::format("{}{}{}", variable.name, kSlotMark, path), std::move(value));
   };
@@ -91,7 +92,7 @@ Result<void> VariableStore::import_first_version(VariableState& target, Variable
   return {};
 }
 
-Result<VariableStore::Import> VariableStore::prepare_import(const NamedValues& state) const {
+Result<VariableStore::Import> VariableStore::prepare_import(const tensor::NamedTensors& state) const {
   Import import{std::vector<std::optional<VariableState>>(definitions_.size()), 0};
   std::vector<VariableState> restored(definitions_.size());
   std::vector<VariableState> first_version(definitions_.size());
@@ -164,7 +165,7 @@ void VariableStore::replace(std::size_t variable, VariableState restored) {
   state = std::move(restored);
 }
 
-Result<void> VariableStore::import_state(const NamedValues& state) {
+Result<void> VariableStore::import_state(const tensor::NamedTensors& state) {
   Import import = TFD_TRY(prepare_import(state));
   admit(import);
   for (std::size_t i = 0; i < variables_.size(); ++i)

@@ -82,7 +82,7 @@ Result<void> PlacedVariables::assign_rows(const std::string& variable, const ten
   return told(servers_.assign_rows({{variable::UpdateKind::kAssignRows, variable, values, rows}}, deadline));
 }
 
-Result<PlacedVariables::State> PlacedVariables::export_state(Deadline deadline) {
+Result<tensor::NamedTensors> PlacedVariables::export_state(Deadline deadline) {
   return copies_.gather(TFD_TRY(told(servers_.export_state(deadline))));
 }
 
@@ -103,7 +103,7 @@ Result<variable::WriteParts> PlacedVariables::begin_writing(const std::string& d
   });
 }
 
-Result<void> PlacedVariables::import_state(const State& state, Deadline deadline) {
+Result<void> PlacedVariables::import_state(const tensor::NamedTensors& state, Deadline deadline) {
   return told(servers_.import_state(TFD_TRY(copies_.spread(state)), deadline));
 }
 

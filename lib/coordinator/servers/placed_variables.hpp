@@ -19,8 +19,6 @@ Result<void> check_value(const program::Program& program, const std::string& var
 
 class PlacedVariables {
  public:
-  using State = task::NamedState;
-
   /// The first four outlive it. `on_refused` is called with kPermissionDenied: parameter servers that belong to another
   /// coordinator refuse all later requests, too.
   PlacedVariables(const program::Program& program, const task::Placement& placement, const step::ReplicaCopies& copies,
@@ -37,12 +35,12 @@ class PlacedVariables {
   Result<void> assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
   Result<void> assign_rows(const std::string& variable, const tensor::Tensor& rows, const tensor::Tensor& values,
                            Deadline deadline);
-  Result<State> export_state(Deadline deadline);
+  Result<tensor::NamedTensors> export_state(Deadline deadline);
   /// task::ParameterServers::begin_writing(), after a probe of the directory the first time. kUnimplemented: variables
   /// have copies, whose values only a coordinator can put together.
   Result<variable::WriteParts> begin_writing(const std::string& directory, const std::string& run, Deadline deadline);
   void hurry_writing() { servers_.hurry_writing(); }
-  Result<void> import_state(const State& state, Deadline deadline);
+  Result<void> import_state(const tensor::NamedTensors& state, Deadline deadline);
   Result<void> use_averages(Deadline deadline);
 
  private:

@@ -213,7 +213,7 @@ Result<void> Coordinator::assign_rows(const std::string& variable, const tensor:
   return variables_->assign_rows(variable, rows, values, deadline);
 }
 
-Result<task::NamedState> Coordinator::export_state(Deadline deadline) {
+Result<tensor::NamedTensors> Coordinator::export_state(Deadline deadline) {
   return between_commits(deadline, [&] { return variables_->export_state(deadline); });
 }
 
@@ -223,7 +223,7 @@ Result<variable::WriteParts> Coordinator::begin_writing(const std::string& direc
   return between_commits(deadline, [&] { return variables_->begin_writing(directory, run, deadline); });
 }
 
-Result<void> Coordinator::import_state(const task::NamedState& state, Deadline deadline) {
+Result<void> Coordinator::import_state(const tensor::NamedTensors& state, Deadline deadline) {
   return between_commits(deadline, [&] { return variables_->import_state(state, deadline); });
 }
 

@@ -19,7 +19,7 @@ std::vector<std::string> variables_of(const program::FunctionDef& function) {
   return names;
 }
 
-step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state) {
+step::VariableValues values_for(const program::FunctionDef& function, const tensor::NamedTensors& state) {
   const auto names = variables_of(function);
   step::VariableValues out;
   for (const auto& [name, value] : state)

@@ -123,9 +123,7 @@ Result<std::vector<Tensor>> LoadedProgram::run_on_rows(const std::string& functi
   return strategy_.group_->told(replicas_->run_on_rows(function, element));
 }
 
-Result<void> LoadedProgram::import_state(const std::vector<std::pair<std::string, Tensor>>& state) {
-  return host_->import_state(state);
-}
+Result<void> LoadedProgram::import_state(const tensor::NamedTensors& state) { return host_->import_state(state); }
 
 Result<std::optional<std::int64_t>> LoadedProgram::restore(const std::string& directory) {
   TFD_TRY(strategy_.check_outside("restore"));
@@ -156,7 +154,7 @@ Result<std::optional<std::int64_t>> LoadedProgram::restore_newest(const std::str
   }
   std::string text = newest ? std::to_string(newest->step) : "";
   const auto state = TFD_TRY(
-      group.send_all(what + ": its state", newest ? std::move(newest->state) : ReplicaGroup::Named(), text, keeper));
+      group.send_all(what + ": its state", newest ? std::move(newest->state) : tensor::NamedTensors(), text, keeper));
   const auto step = parse_integer(text, 0, INT64_MAX);
   if (!step) return fail(Code::kProtocolMismatch, "a malformed state from {}", group.name_of(keeper));
   TFD_TRY(host_->import_state(state), directory);

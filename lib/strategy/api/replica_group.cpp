@@ -40,7 +40,9 @@ class LocalReplicas final : public ReplicaGroup {
   Result<std::vector<std::string>> gather_texts(std::string_view, std::string_view own) override {
     return std::vector<std::string>{std::string(own)};
   }
-  Result<Named> send_all(std::string_view, Named own, std::string&, int) override { return own; }
+  Result<tensor::NamedTensors> send_all(std::string_view, tensor::NamedTensors own, std::string&, int) override {
+    return own;
+  }
   std::string name_of(int) const override { return "this process"; }
   void tell(const Error&) override {}
 };

@@ -72,8 +72,8 @@ class ReplicaGroup {
   /// Every process's text, by worker.
   virtual Result<std::vector<std::string>> gather_texts(std::string_view what, std::string_view own) = 0;
   /// The tensors of worker `from`, with a text of its.
-  using Named = std::vector<std::pair<std::string, tensor::Tensor>>;
-  virtual Result<Named> send_all(std::string_view what, Named own, std::string& text, int from) = 0;
+  virtual Result<tensor::NamedTensors> send_all(std::string_view what, tensor::NamedTensors own, std::string& text,
+                                                int from) = 0;
 
   /// The name of a worker in messages.
   virtual std::string name_of(int worker) const = 0;

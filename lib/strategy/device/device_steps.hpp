@@ -78,9 +78,9 @@ class DeviceSteps final : public TrainingSteps {
   Result<std::vector<variable::VariableState>> states() const override;
   /// Values of each replica's copies of variables that are synchronized on read, by ReplicaCopies::copy_name(), where
   /// replicas share devices or processes; states() has one value for all of them.
-  task::NamedState copies() const override { return kept_.export_all(program_, layout_, copies_); }
+  tensor::NamedTensors copies() const override { return kept_.export_all(program_, layout_, copies_); }
   /// Sets such copies, after load(). kInvalidArgument.
-  Result<void> load_copies(const task::NamedState& state) override {
+  Result<void> load_copies(const tensor::NamedTensors& state) override {
     return kept_.import_all(program_, layout_, copies_, state);
   }
   /// Values of these variables on the devices, valid until the next step: find_values().

@@ -259,7 +259,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   return checkpoint;
 }
 
-Result<void> DeviceTrainer::import_state(const task::NamedState& state) {
+Result<void> DeviceTrainer::import_state(const tensor::NamedTensors& state) {
   compiling_.end();
   return steps_->load(TFD_TRY(states_of(program_, state)));
 }

@@ -15,7 +15,6 @@
 #include "tfd/step/replica_runner.hpp"
 #include "tfd/step/replica_step.hpp"
 #include "tfd/strategy/device_training.hpp"
-#include "tfd/task/parameter_servers.hpp"
 #include "tfd/train/train_loop.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -107,11 +106,11 @@ class DeviceTrainer {
                                              const step::EvaluationPart& part = {});
   Result<variable::Checkpoint> export_state();
   /// Sets the variables; the step is unchanged.
-  Result<void> import_state(const task::NamedState& state);
+  Result<void> import_state(const tensor::NamedTensors& state);
   /// Copies of variables that are synchronized on read, for which a state in checkpoint form has one value; for a
   /// process that takes over replicas of this training.
-  task::NamedState export_copies() const { return steps_->copies(); }
-  Result<void> import_copies(const task::NamedState& state) { return steps_->load_copies(state); }
+  tensor::NamedTensors export_copies() const { return steps_->copies(); }
+  Result<void> import_copies(const tensor::NamedTensors& state) { return steps_->load_copies(state); }
   Result<void> use_averages();
   /// The data's position before the next step's elements.
   step::DataPosition data_position() const { return ahead_ ? ahead_->position : runner_->data_position(); }

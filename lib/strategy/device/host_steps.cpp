@@ -5,7 +5,8 @@
 
 namespace tfd::strategy {
 
-Result<std::vector<variable::VariableState>> states_of(const program::Program& program, const task::NamedState& state) {
+Result<std::vector<variable::VariableState>> states_of(const program::Program& program,
+                                                       const tensor::NamedTensors& state) {
   variable::VariableStore store;
   store.set_optimizer(program.rules);
   for (const program::VariableDef& variable : program.variables)
@@ -36,8 +37,8 @@ Result<std::vector<variable::VariableState>> HostSteps::states() const {
   return states_of(program_, TFD_TRY(host_->export_state()));
 }
 
-task::NamedState HostSteps::copies() const {
-  task::NamedState out;
+tensor::NamedTensors HostSteps::copies() const {
+  tensor::NamedTensors out;
   for (const program::VariableDef& variable : program_.variables) {
     if (!copies_.has(variable.name)) continue;
     const auto names = copies_.names_of(variable.name);
@@ -47,7 +48,7 @@ task::NamedState HostSteps::copies() const {
   return out;
 }
 
-Result<void> HostSteps::load_copies(const task::NamedState& state) {
+Result<void> HostSteps::load_copies(const tensor::NamedTensors& state) {
   for (const auto& [name, value] : state) TFD_TRY(host_->assign(name, value));
   return {};
 }

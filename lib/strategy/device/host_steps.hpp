@@ -19,7 +19,8 @@
 namespace tfd::strategy {
 
 /// A checkpoint's state by variable. Shares the tensors. Errors of VariableStore::import_state().
-Result<std::vector<variable::VariableState>> states_of(const program::Program& program, const task::NamedState& state);
+Result<std::vector<variable::VariableState>> states_of(const program::Program& program,
+                                                       const tensor::NamedTensors& state);
 
 class HostSteps final : public TrainingSteps {
  public:
@@ -33,8 +34,8 @@ class HostSteps final : public TrainingSteps {
   Result<void> load(std::vector<variable::VariableState> states) override;
   void move_to(step::ReplicaRange replicas, step::ReplicaExchange&) override { replicas_ = replicas; }
   Result<std::vector<variable::VariableState>> states() const override;
-  task::NamedState copies() const override;
-  Result<void> load_copies(const task::NamedState& state) override;
+  tensor::NamedTensors copies() const override;
+  Result<void> load_copies(const tensor::NamedTensors& state) override;
   Result<step::VariableValues> values(const std::vector<std::string>& names) const override;
   Result<Done> step(const Inputs& inputs, std::int64_t number) override;
   Result<Computed> compute(const Inputs&, std::int64_t) override { return Computed(); }  // apply() does it

@@ -55,9 +55,9 @@ Result<void> KeptCopies::write(const Pack& pack, std::size_t position, std::size
   return {};
 }
 
-task::NamedState KeptCopies::export_all(const program::Program& program, const DeviceLayout& layout,
-                                        const step::ReplicaCopies& copies) const {
-  task::NamedState out;
+tensor::NamedTensors KeptCopies::export_all(const program::Program& program, const DeviceLayout& layout,
+                                            const step::ReplicaCopies& copies) const {
+  tensor::NamedTensors out;
   for (const auto& [index, place] : places_)
     for (std::size_t replica = 0; replica < packs_.at(place.pack).size(); ++replica)
       out.emplace_back(copies.copy_name(program.variables[index].name, static_cast<int>(replica)),
@@ -66,7 +66,7 @@ task::NamedState KeptCopies::export_all(const program::Program& program, const D
 }
 
 Result<void> KeptCopies::import_all(const program::Program& program, const DeviceLayout& layout,
-                                    const step::ReplicaCopies& copies, const task::NamedState& state) {
+                                    const step::ReplicaCopies& copies, const tensor::NamedTensors& state) {
   std::map<std::string, std::pair<std::size_t, std::size_t>> known;  // variable and replica, by name
   for (const auto& [index, place] : places_)
     for (std::size_t replica = 0; replica < packs_.at(place.pack).size(); ++replica)

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "device_state.hpp"
-#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
 
@@ -29,11 +28,11 @@ class KeptCopies {
   Result<void> write(const Pack& use, std::size_t pack, std::size_t replica, const tensor::Tensor& change);
 
   /// All copies, by ReplicaCopies::copy_name().
-  task::NamedState export_all(const program::Program& program, const DeviceLayout& layout,
-                              const step::ReplicaCopies& copies) const;
+  tensor::NamedTensors export_all(const program::Program& program, const DeviceLayout& layout,
+                                  const step::ReplicaCopies& copies) const;
   /// Sets those that are named. kInvalidArgument: a spec differs, or the name is no copy's.
   Result<void> import_all(const program::Program& program, const DeviceLayout& layout,
-                          const step::ReplicaCopies& copies, const task::NamedState& state);
+                          const step::ReplicaCopies& copies, const tensor::NamedTensors& state);
 
  private:
   struct Place {

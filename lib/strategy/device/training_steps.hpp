@@ -12,7 +12,6 @@
 #include "tfd/step/compile_ahead.hpp"
 #include "tfd/step/replica_exchange.hpp"
 #include "tfd/step/replica_runner.hpp"
-#include "tfd/task/parameter_servers.hpp"
 #include "tfd/train/step_times.hpp"
 #include "tfd/variable/store.hpp"
 
@@ -54,8 +53,8 @@ class TrainingSteps {
   virtual Result<std::vector<variable::VariableState>> states() const = 0;
   /// Values of each replica's copies of variables that are synchronized on read, by ReplicaCopies::copy_name(), where
   /// they aren't in states().
-  virtual task::NamedState copies() const = 0;
-  virtual Result<void> load_copies(const task::NamedState& state) = 0;
+  virtual tensor::NamedTensors copies() const = 0;
+  virtual Result<void> load_copies(const tensor::NamedTensors& state) = 0;
   /// Values of these variables, valid until the next step.
   virtual Result<step::VariableValues> values(const std::vector<std::string>& names) const = 0;
 

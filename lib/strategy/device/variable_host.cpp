@@ -10,10 +10,6 @@
 namespace tfd::strategy {
 namespace {
 
-// Time that a step waits for its parameter servers. A dead or suspended one is noticed much earlier, by its heartbeats.
-constexpr Duration kStepTimeout = std::chrono::seconds(60);
-constexpr Duration kStateTimeout = std::chrono::minutes(5);  // to transfer all variables
-
 class LocalHost : public LocalVariables {
  public:
   explicit LocalHost(step::ReplicaCopies copies) : copies_(std::move(copies)) {}
@@ -58,8 +54,8 @@ class LocalHost : public LocalVariables {
   Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
     return store_.assign({variable::UpdateKind::kAssign, variable, value});
   }
-  Result<task::NamedState> export_state() override { return copies_.gather(store_.export_state()); }
-  Result<void> import_state(const task::NamedState& state) override {
+  Result<tensor::NamedTensors> export_state() override { return copies_.gather(store_.export_state()); }
+  Result<void> import_state(const tensor::NamedTensors& state) override {
     return store_.import_state(TFD_TRY(copies_.spread(state)));
   }
   Result<void> use_averages() override {
@@ -134,37 +130,6 @@ class DeviceHost final : public LocalHost {
   std::unique_ptr<DeviceUpdates> updates_;  // null: the host computes
 };
 
-class RemoteHost final : public VariableHost {
- public:
-  RemoteHost(task::ParameterServers& servers, step::ReplicaCopies copies)
-      : servers_(servers), copies_(std::move(copies)) {}
-
-  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
-    return servers_.read(names, Deadline::after(kStepTimeout));
-  }
-  Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups) override {
-    return servers_.look_up(lookups, Deadline::after(kStepTimeout));
-  }
-  Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
-    const Deadline deadline = Deadline::after(kStepTimeout);
-    return sequence ? servers_.update(*sequence, updates, deadline) : servers_.update_next(updates, deadline);
-  }
-  Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
-    return servers_.assign({{variable, value}}, Deadline::after(kStepTimeout));
-  }
-  Result<task::NamedState> export_state() override {
-    return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
-  }
-  Result<void> import_state(const task::NamedState& state) override {
-    return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
-  }
-  Result<void> use_averages() override { return servers_.use_averages(Deadline::after(kStateTimeout)); }
-
- private:
-  task::ParameterServers& servers_;
-  const step::ReplicaCopies copies_;
-};
-
 }  // namespace
 
 Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& program,
@@ -192,10 +157,6 @@ Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& p
   auto host = std::make_unique<DeviceHost>(copies, std::move(updates));
   TFD_TRY(host->make(program, make_engine));
   return host;
-}
-
-std::unique_ptr<VariableHost> make_remote_host(task::ParameterServers& servers, step::ReplicaCopies copies) {
-  return std::make_unique<RemoteHost>(servers, std::move(copies));
 }
 
 }  // namespace tfd::strategy

@@ -13,7 +13,6 @@
 #include "tfd/program/program.hpp"
 #include "tfd/step/replica_copies.hpp"
 #include "tfd/step/rules.hpp"
-#include "tfd/task/parameter_servers.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::strategy {
@@ -29,8 +28,8 @@ class VariableHost {
                               std::optional<std::uint64_t> sequence = {}) = 0;
   virtual Result<void> assign(const std::string& variable, const tensor::Tensor& value) = 0;
   /// Exports the state in checkpoint form: one value per variable, replica copies merged.
-  virtual Result<task::NamedState> export_state() = 0;
-  virtual Result<void> import_state(const task::NamedState& state) = 0;
+  virtual Result<tensor::NamedTensors> export_state() = 0;
+  virtual Result<void> import_state(const tensor::NamedTensors& state) = 0;
   virtual Result<void> use_averages() = 0;
 };
 
@@ -51,15 +50,11 @@ Result<std::unique_ptr<VariableHost>> make_local_host(const program::Program& pr
                                                       const step::ReplicaCopies& copies = {});
 
 /// The same on the replicas' devices, which are the engine's, or groups of logical devices, and may be fewer than there
-/// are replicas in all: gradients and sums are
-/// applied there, too, except where only the host can (rows, an optimizer in bytecode, replicas of several logical
-/// devices). `program` is borrowed.
+/// are replicas in all: gradients and sums are applied there, too, except where only the host can (rows, an optimizer
+/// in bytecode, replicas of several logical devices). `program` is borrowed.
 Result<std::unique_ptr<VariableHost>> make_device_host(const program::Program& program,
                                                        const step::MakeEngine& make_engine,
                                                        const step::ReplicaCopies& copies,
                                                        std::shared_ptr<function::Engine> engine, int logical_devices);
-
-/// Makes a host on parameter servers, which are borrowed.
-std::unique_ptr<VariableHost> make_remote_host(task::ParameterServers& servers, step::ReplicaCopies copies);
 
 }  // namespace tfd::strategy

@@ -22,7 +22,7 @@ Result<Shared> share(GroupCall& call, const program::Program& program, const Eva
                      const GroupTrainingOptions& options) {
   Shared out;
   std::string text;
-  GroupExchange::Named own;
+  tensor::NamedTensors own;
   if (call.is_chief()) {
     out.weights = TFD_TRY(find_evaluated_weights(program, request, options.device.make_engine, options.device.train));
     own.assign(out.weights.variables.begin(), out.weights.variables.end());

@@ -287,7 +287,7 @@ Result<std::vector<std::string>> GroupExchange::gather(std::string_view name, st
   return communicator_.all_gather(name, step, own, deadline(), kMostGathered);
 }
 
-Result<GroupExchange::Named> GroupExchange::send_all(std::string_view name, std::int64_t step, Named own,
+Result<tensor::NamedTensors> GroupExchange::send_all(std::string_view name, std::int64_t step, tensor::NamedTensors own,
                                                      std::string& text, int root) {
   const bool is_root = communicator_.rank() == root;
   const auto heads = TFD_TRY(communicator_.all_gather(name, step, is_root ? format_named(text, own) : "", deadline()));

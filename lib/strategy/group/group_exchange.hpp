@@ -110,8 +110,8 @@ class GroupExchange final : public step::ReplicaExchange {
   /// Every member's bytes, by rank; of any size.
   Result<std::vector<std::string>> gather(std::string_view name, std::int64_t step, std::string_view own);
   /// Sends a text and named tensors from one member to all; `own` and `text` are the root's.
-  using Named = std::vector<std::pair<std::string, tensor::Tensor>>;
-  Result<Named> send_all(std::string_view name, std::int64_t step, Named own, std::string& text, int root = 0);
+  Result<tensor::NamedTensors> send_all(std::string_view name, std::int64_t step, tensor::NamedTensors own,
+                                        std::string& text, int root = 0);
 
  private:
   /// Data to which a reduction refers until it is done.

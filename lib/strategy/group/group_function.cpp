@@ -138,7 +138,7 @@ class GroupFunction {
   /// The chief's weights, or, if there are none, its initial values, in all members; and the order of the data.
   Result<data::Order> share_state() {
     std::string text;
-    GroupExchange::Named state;
+    tensor::NamedTensors state;
     std::vector<std::string> initial;  // copies of replicas have no initial value of their own
     for (const program::VariableDef& one : program_.variables)
       if (!one.per_worker && !copies_.has(one.name)) initial.push_back(one.name);

@@ -242,7 +242,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   else if (!is_behind)
     TFD_TRY(trainer_.open(place(), newest_ ? train::TrainStart{.state = &*newest_, .step = newest_->step} : from));
   std::string text;
-  GroupExchange::Named state;
+  tensor::NamedTensors state;
   if (is_root) {
     if (is_new) origin_ = {variable::make_run_id(), std::ranges::max(standings, {}, &Standing::generation).generation};
     text = Json{{"step", trainer_.step()},
@@ -262,14 +262,14 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   return {};
 }
 
-Result<task::NamedState> GroupMember::export_whole(bool has_copies) {
+Result<tensor::NamedTensors> GroupMember::export_whole(bool has_copies) {
   auto state = TFD_TRY(trainer_.export_state()).state;
   if (has_copies) std::ranges::move(trainer_.export_copies(), std::back_inserter(state));
   return state;
 }
 
 /// Takes over the root's view of the training, and its state where this member is behind.
-Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std::string& text,
+Result<void> GroupMember::take(bool is_behind, tensor::NamedTensors state, const std::string& text,
                                const std::string& whose) {
   const Json told = Json::parse(text, nullptr, false);
   if (!told.is_object() || !told.contains("step") || !told["step"].is_number_integer() || !told.contains("data") ||
@@ -280,7 +280,7 @@ Result<void> GroupMember::take(bool is_behind, task::NamedState state, const std
   if (!is_behind) return {};
   const auto step = told["step"].get<std::int64_t>();
   const auto is_copy = [](const auto& one) { return step::original_name(one.first) != one.first; };
-  task::NamedState copies;
+  tensor::NamedTensors copies;
   std::ranges::copy_if(state, std::back_inserter(copies), is_copy);
   std::erase_if(state, is_copy);
   if (trainer_.is_open()) {
@@ -428,7 +428,7 @@ Result<std::vector<step::Metric>> GroupMember::evaluate() {
   return gather("metrics of the evaluation", *own);
 }
 
-Result<void> GroupMember::load(task::NamedState state) {
+Result<void> GroupMember::load(tensor::NamedTensors state) {
   std::string text;
   state = TFD_TRY(exchange_->send_all("the chief's state", round_++, std::move(state), text));
   return trainer_.import_state(state);

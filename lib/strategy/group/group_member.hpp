@@ -95,7 +95,7 @@ class GroupMember {
   Result<std::vector<step::Metric>> gather_metrics();
   Result<std::vector<step::Metric>> evaluate();
   /// The chief's state for all; followers get it.
-  Result<void> load(task::NamedState state);
+  Result<void> load(tensor::NamedTensors state);
   /// Compares the members' variables and slots, which are equal by construction. kInternal, the same in all, names what
   /// differs and whose it is: memory or a processor is at fault.
   Result<void> verify();
@@ -150,8 +150,8 @@ class GroupMember {
   int devices_of_all() const;
   Result<void> enter(const train::TrainStart& from);
   /// The training's state, with each replica's copies of variables, unless it is for other replicas.
-  Result<task::NamedState> export_whole(bool has_copies);
-  Result<void> take(bool is_behind, task::NamedState state, const std::string& text, const std::string& whose);
+  Result<tensor::NamedTensors> export_whole(bool has_copies);
+  Result<void> take(bool is_behind, tensor::NamedTensors state, const std::string& text, const std::string& whose);
   /// Makes the engine, of all members' devices where they may be one system.
   Result<void> make_engine();
   /// Finds out whether they are.

@@ -82,7 +82,7 @@ Result<void> Packed::set_values(std::string_view bytes) {
   return {};
 }
 
-std::string format_named(std::string_view text, const std::vector<std::pair<std::string, Tensor>>& tensors) {
+std::string format_named(std::string_view text, const tensor::NamedTensors& tensors) {
   PackedJson all = PackedJson::array();
   for (const auto& [name, value] : tensors) all.push_back({name, {tensor::dtype_name(value.dtype()), value.shape()}});
   return PackedJson{{"text", text}, {"tensors", std::move(all)}}.dump();

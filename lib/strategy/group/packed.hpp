@@ -37,7 +37,7 @@ struct NamedSpecs {
   std::string text;
   std::vector<std::pair<std::string, tensor::TensorSpec>> tensors;
 };
-std::string format_named(std::string_view text, const std::vector<std::pair<std::string, tensor::Tensor>>& tensors);
+std::string format_named(std::string_view text, const tensor::NamedTensors& tensors);
 /// kProtocolMismatch, kInvalidArgument: an unknown dtype, or a size that no tensor can have.
 Result<NamedSpecs> parse_named(std::string_view text);
 

@@ -84,7 +84,8 @@ class ProcessReplicas final : public ReplicaGroup {
   Result<std::vector<std::string>> gather_texts(std::string_view what, std::string_view own) override {
     return all_gather(what, own, kMostText);
   }
-  Result<Named> send_all(std::string_view what, Named own, std::string& text, int from) override {
+  Result<tensor::NamedTensors> send_all(std::string_view what, tensor::NamedTensors own, std::string& text,
+                                        int from) override {
     TFD_TRY(settle());
     return exchange_.send_all(what, kNoStep, std::move(own), text, from);
   }

@@ -59,12 +59,12 @@ Result<PsProgram> make_ps_program(const program::Program& program, const Paramet
   return out;
 }
 
-task::NamedState checkpoint_state(task::NamedState state) {
+tensor::NamedTensors checkpoint_state(tensor::NamedTensors state) {
   std::erase_if(state, [](const auto& one) { return is_global_step(one) && one.first != kGlobalStep; });
   return state;
 }
 
-task::NamedState import_state_of(const PsProgram& program, task::NamedState checkpoint, std::int64_t step) {
+tensor::NamedTensors import_state_of(const PsProgram& program, tensor::NamedTensors checkpoint, std::int64_t step) {
   const auto is_former = [&](std::string_view name) {
     return std::ranges::find(kFormer, name) != kFormer.end() && program.program.find_variable(name) == nullptr;
   };
@@ -73,13 +73,13 @@ task::NamedState import_state_of(const PsProgram& program, task::NamedState chec
   return checkpoint;
 }
 
-task::NamedState with_global_step_of(const task::NamedState& now, task::NamedState values) {
+tensor::NamedTensors with_global_step_of(const tensor::NamedTensors& now, tensor::NamedTensors values) {
   std::erase_if(values, is_global_step);
   std::ranges::copy_if(now, std::back_inserter(values), is_global_step);
   return values;
 }
 
-Result<std::int64_t> global_step_of(const task::NamedState& state) {
+Result<std::int64_t> global_step_of(const tensor::NamedTensors& state) {
   for (const auto& [name, value] : state)
     if (name == kGlobalStep) return value.as<std::int64_t>()[0];
   return fail(Code::kNotFound, "no variable '{}'", kGlobalStep);

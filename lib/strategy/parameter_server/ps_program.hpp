@@ -24,12 +24,12 @@ struct PsProgram {
 Result<PsProgram> make_ps_program(const program::Program& program, const ParameterServerStrategy& strategy);
 
 /// The state that a checkpoint keeps.
-task::NamedState checkpoint_state(task::NamedState state);
+tensor::NamedTensors checkpoint_state(tensor::NamedTensors state);
 /// The state to import from a checkpoint of any strategy at that step.
-task::NamedState import_state_of(const PsProgram& program, task::NamedState checkpoint, std::int64_t step);
+tensor::NamedTensors import_state_of(const PsProgram& program, tensor::NamedTensors checkpoint, std::int64_t step);
 /// Returns `values` with the global step of `now`, so that the training isn't set back.
-task::NamedState with_global_step_of(const task::NamedState& now, task::NamedState values);
+tensor::NamedTensors with_global_step_of(const tensor::NamedTensors& now, tensor::NamedTensors values);
 /// Reads the global step. kNotFound if the state has none.
-Result<std::int64_t> global_step_of(const task::NamedState& state);
+Result<std::int64_t> global_step_of(const tensor::NamedTensors& state);
 
 }  // namespace tfd::strategy

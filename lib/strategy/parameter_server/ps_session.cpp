@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "remote_host.hpp"
 #include "tfd/base/units.hpp"
 
 namespace tfd::strategy {

@@ -310,7 +310,7 @@ ParameterServers::Pending ParameterServers::start_lookup(const std::vector<step:
   pending.servers_ = this;
   pending.state_ = std::make_shared<Pending::State>();
   Pending::State* const state = pending.state_.get();
-  std::vector<std::vector<std::pair<std::string, tensor::Tensor>>> asked(tasks_.size());
+  std::vector<tensor::NamedTensors> asked(tasks_.size());
   std::vector<Pending::State::Slots> slots(tasks_.size());
   const auto add = [&](const step::RowLookup& lookup) -> Result<void> {
     WantedTensor wanted;
@@ -413,10 +413,10 @@ Result<ParameterServers::Parts> ParameterServers::cut(const std::vector<variable
   return parts;
 }
 
-Result<void> ParameterServers::assign(const NamedState& values, Deadline deadline) {
+Result<void> ParameterServers::assign(const tensor::NamedTensors& values, Deadline deadline) {
   std::vector<variable::Update> updates;
   for (const auto& [name, value] : values) updates.push_back({variable::UpdateKind::kAssign, name, value});
-  std::vector<NamedState> parts(tasks_.size());
+  std::vector<tensor::NamedTensors> parts(tasks_.size());
   Parts cuts = TFD_TRY(cut(updates));
   for (std::size_t i = 0; i < cuts.size(); ++i)
     for (variable::Update& one : cuts[i]) parts[i].emplace_back(std::move(one.variable), std::move(one.value));
@@ -433,14 +433,14 @@ Result<void> ParameterServers::assign_rows(const std::vector<variable::Update>& 
 }
 
 // Due updates are made first: the client that should have made them may be gone.
-Result<NamedState> ParameterServers::export_state(Deadline deadline) {
+Result<tensor::NamedTensors> ParameterServers::export_state(Deadline deadline) {
   TFD_TRY(make_due(std::nullopt, true, deadline, {}));
-  auto parts = TFD_TRY(ask_all<NamedState>(
+  auto parts = TFD_TRY(ask_all<tensor::NamedTensors>(
       [&](ServerClient& task, std::size_t, auto done) { task.export_state(deadline, std::move(done)); }));
   return join_state(placement_, std::move(parts));
 }
 
-Result<void> ParameterServers::import_state(const NamedState& state, Deadline deadline) {
+Result<void> ParameterServers::import_state(const tensor::NamedTensors& state, Deadline deadline) {
   const auto parts = TFD_TRY(cut_state(placement_, state));
   return do_on(all(), [&](ServerClient& task, std::size_t i, auto done) {
     task.import_state(parts[i], deadline, std::move(done));

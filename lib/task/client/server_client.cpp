@@ -10,7 +10,8 @@ void ServerClient::claim(const Claim& claim, Deadline deadline, Callback<std::ui
   endpoint().request(peer(), encode(claim), deadline, decoded(std::move(done), decode_epoch));
 }
 
-void ServerClient::read_rows(const NamedTensors& rows, Deadline deadline, Callback<std::vector<tensor::Tensor>> done) {
+void ServerClient::read_rows(const tensor::NamedTensors& rows, Deadline deadline,
+                             Callback<std::vector<tensor::Tensor>> done) {
   endpoint().request(peer(), encode_named(Kind::kReadRows, rows, epoch()), deadline,
                      of_count(rows.size(), std::move(done)));
 }

@@ -65,8 +65,8 @@ class Joiner {
     return {};
   }
 
-  Result<State> finish() {
-    State out;
+  Result<tensor::NamedTensors> finish() {
+    tensor::NamedTensors out;
     for (Entry& entry : entries_) {
       if (entry.placed == nullptr)
         out.emplace_back(std::move(entry.name), std::move(entry.parts[0]));
@@ -116,18 +116,18 @@ Result<Tensor> join_value(const PlacedVariable& placed, const std::vector<Tensor
   return out;
 }
 
-Result<State> join_state(const Placement& placement, std::vector<State> parts) {
+Result<tensor::NamedTensors> join_state(const Placement& placement, std::vector<tensor::NamedTensors> parts) {
   Joiner joiner(placement);
-  for (State& part : parts)
+  for (tensor::NamedTensors& part : parts)
     for (auto& [name, value] : part) TFD_TRY(joiner.add(name, std::move(value)));
   return joiner.finish();
 }
 
-Result<std::vector<State>> cut_state(const Placement& placement, const State& state) {
-  std::vector<State> parts(placement.ps.size());
+Result<std::vector<tensor::NamedTensors>> cut_state(const Placement& placement, const tensor::NamedTensors& state) {
+  std::vector<tensor::NamedTensors> parts(placement.ps.size());
   for (const auto& [name, value] : state) {
     if (name == kIterations) {
-      for (State& part : parts) part.emplace_back(name, value);
+      for (tensor::NamedTensors& part : parts) part.emplace_back(name, value);
       continue;
     }
     const std::string base = variable_of(name);

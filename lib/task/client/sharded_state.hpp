@@ -15,8 +15,6 @@
 
 namespace tfd::task {
 
-using State = std::vector<std::pair<std::string, tensor::Tensor>>;  // as VariableStore::export_state
-
 /// Entry of every server's state: the closures whose updates it has applied.
 inline constexpr std::string_view kIterations = ".iterations";
 /// The variable of an entry of a state: "w" of "w/.optimizer/adam/m".
@@ -31,10 +29,10 @@ Result<tensor::Tensor> join_value(const variable::PlacedVariable& placed, const 
 
 /// Joins the states of all parameter servers. Counters become the largest, since each server counts what it applied. A
 /// slot that only some shards have (the very first update reached only those) is left out.
-Result<State> join_state(const Placement& placement, std::vector<State> parts);
+Result<tensor::NamedTensors> join_state(const Placement& placement, std::vector<tensor::NamedTensors> parts);
 /// Splits a state by parameter server; names unknown to the placement are left out. kInvalidArgument: a value of
 /// another shape.
-Result<std::vector<State>> cut_state(const Placement& placement, const State& state);
+Result<std::vector<tensor::NamedTensors>> cut_state(const Placement& placement, const tensor::NamedTensors& state);
 
 /// Each parameter server's share of a checkpoint in parts, and the coordinator's.
 struct PartsPlan {

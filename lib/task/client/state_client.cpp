@@ -10,8 +10,6 @@
 namespace tfd::task {
 namespace {
 
-using Values = std::vector<std::pair<std::string, tensor::Tensor>>;
-
 constexpr int kPartsAtOnce = 2;
 
 /// Transfers parts of a state, a few at a time. Everything but the start runs on the endpoint's I/O thread.
@@ -65,7 +63,8 @@ class Transfer : public std::enable_shared_from_this<Transfer> {
 
 class Download final : public Transfer {
  public:
-  Download(ServerClient client, Deadline deadline, std::uint64_t part_bytes, ServerClient::Callback<Values> done)
+  Download(ServerClient client, Deadline deadline, std::uint64_t part_bytes,
+           ServerClient::Callback<tensor::NamedTensors> done)
       : Transfer(std::move(client), deadline, part_bytes), done_(std::move(done)) {}
 
   void start() {
@@ -101,7 +100,7 @@ class Download final : public Transfer {
   }
   void finish() override {
     client_.end_state(id_, deadline_, [](const Result<void>&) {});
-    Values out;
+    tensor::NamedTensors out;
     out.reserve(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i)
       out.emplace_back(std::move(entries_[i].name), std::move(values_[i]));
@@ -109,14 +108,14 @@ class Download final : public Transfer {
   }
   void failed(Error error) override { done_(fail(std::move(error))); }
 
-  ServerClient::Callback<Values> done_;
+  ServerClient::Callback<tensor::NamedTensors> done_;
   std::vector<StateEntry> entries_;
   std::vector<tensor::Tensor> values_;
 };
 
 class Upload final : public Transfer {
  public:
-  Upload(ServerClient client, Deadline deadline, std::uint64_t part_bytes, Values values,
+  Upload(ServerClient client, Deadline deadline, std::uint64_t part_bytes, tensor::NamedTensors values,
          ServerClient::Callback<void> done)
       : Transfer(std::move(client), deadline, part_bytes), values_(std::move(values)), done_(std::move(done)) {}
 
@@ -132,7 +131,7 @@ class Upload final : public Transfer {
   std::size_t count() const override { return values_.size(); }
   std::uint64_t value_bytes(std::size_t entry) const override { return values_[entry].second.byte_size(); }
   void send(std::size_t first, std::size_t end) override {
-    Values part;
+    tensor::NamedTensors part;
     for (std::size_t i = first; i < end; ++i) part.push_back(std::move(values_[i]));
     client_.import_part(id_, part, deadline_, [this, self = shared_from_this()](Result<void> taken) {
       if (!taken) return give_up(std::move(taken).error());
@@ -146,7 +145,7 @@ class Upload final : public Transfer {
   }
   void failed(Error error) override { done_(fail(std::move(error))); }
 
-  Values values_;
+  tensor::NamedTensors values_;
   ServerClient::Callback<void> done_;
 };
 
@@ -187,7 +186,8 @@ void ServerClient::begin_import(Deadline deadline, Callback<std::uint64_t> done)
                      decoded(std::move(done), decode_state_id));
 }
 
-void ServerClient::import_part(std::uint64_t id, const Values& values, Deadline deadline, Callback<void> done) {
+void ServerClient::import_part(std::uint64_t id, const tensor::NamedTensors& values, Deadline deadline,
+                               Callback<void> done) {
   endpoint().request(peer(), encode(ImportPart{id, values}, epoch()), deadline, acknowledged(std::move(done)));
 }
 
@@ -201,11 +201,12 @@ void ServerClient::end_state(std::uint64_t id, Deadline deadline, Callback<void>
                      acknowledged(std::move(done)));
 }
 
-void ServerClient::export_state(Deadline deadline, Callback<Values> done, std::uint64_t part_bytes) {
+void ServerClient::export_state(Deadline deadline, Callback<tensor::NamedTensors> done, std::uint64_t part_bytes) {
   std::make_shared<Download>(*this, deadline, part_bytes, std::move(done))->start();
 }
 
-void ServerClient::import_state(const Values& state, Deadline deadline, Callback<void> done, std::uint64_t part_bytes) {
+void ServerClient::import_state(const tensor::NamedTensors& state, Deadline deadline, Callback<void> done,
+                                std::uint64_t part_bytes) {
   std::make_shared<Upload>(*this, deadline, part_bytes, state, std::move(done))->start();
 }
 

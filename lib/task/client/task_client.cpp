@@ -100,10 +100,10 @@ void TaskClient::read(const std::vector<std::string>& variables, Deadline deadli
 
 void TaskClient::assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline,
                         Callback<void> done) {
-  assign(NamedTensors{{variable, value}}, deadline, std::move(done));
+  assign(tensor::NamedTensors{{variable, value}}, deadline, std::move(done));
 }
 
-void TaskClient::assign(const NamedTensors& values, Deadline deadline, Callback<void> done, bool may_lend) {
+void TaskClient::assign(const tensor::NamedTensors& values, Deadline deadline, Callback<void> done, bool may_lend) {
   transport::Message message = encode_named(Kind::kAssign, values, epoch());
   message.may_lend = may_lend;
   endpoint_.request(peer_, std::move(message), deadline, acknowledged(std::move(done)));

@@ -397,7 +397,7 @@ Result<std::vector<std::string>> decode_names(const Message& message) {
   return out;
 }
 
-Message encode_named(Kind kind, const NamedTensors& named, std::uint64_t epoch) {
+Message encode_named(Kind kind, const tensor::NamedTensors& named, std::uint64_t epoch) {
   Writer out;
   std::vector<tensor::Tensor> tensors;
   out.count(named.size());
@@ -408,9 +408,9 @@ Message encode_named(Kind kind, const NamedTensors& named, std::uint64_t epoch) 
   return make_message(kind, out, std::move(tensors), epoch);
 }
 
-Result<NamedTensors> decode_named(const Message& message) {
+Result<tensor::NamedTensors> decode_named(const Message& message) {
   Reader in(message);
-  NamedTensors out;
+  tensor::NamedTensors out;
   for (std::size_t left = in.count(kLeastText); left > 0 && in.is_good(); --left) {
     std::string name = in.text();
     out.emplace_back(std::move(name), in.tensor());

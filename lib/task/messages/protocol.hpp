@@ -51,8 +51,6 @@ enum class Kind : std::uint16_t {
   kAbort = 29,         // to a parameter server: drops staged updates
 };                     // 30 to 37: state_messages.hpp
 
-using NamedTensors = std::vector<std::pair<std::string, tensor::Tensor>>;
-
 struct LoadProgram {
   std::uint64_t epoch = 0;
   std::string path;
@@ -171,8 +169,8 @@ Result<TaskStatus> decode_status(const transport::Message& message);
 /// Messages that are names with or without a tensor each.
 transport::Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch = 0);
 Result<std::vector<std::string>> decode_names(const transport::Message& message);
-transport::Message encode_named(Kind kind, const NamedTensors& tensors, std::uint64_t epoch = 0);
-Result<NamedTensors> decode_named(const transport::Message& message);
+transport::Message encode_named(Kind kind, const tensor::NamedTensors& tensors, std::uint64_t epoch = 0);
+Result<tensor::NamedTensors> decode_named(const transport::Message& message);
 
 /// An empty message: a request without arguments, or a "done".
 transport::Message encode_empty(Kind kind, std::uint64_t epoch = 0);

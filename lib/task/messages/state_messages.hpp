@@ -47,7 +47,7 @@ struct ExportPart {
 };
 struct ImportPart {
   std::uint64_t id = 0;
-  std::vector<std::pair<std::string, tensor::Tensor>> values;
+  tensor::NamedTensors values;
 };
 inline constexpr std::size_t kMostPartTensors = 4096;
 struct WritePart {

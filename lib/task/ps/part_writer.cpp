@@ -138,7 +138,7 @@ std::span<const std::byte> whole_elements(std::span<const std::byte> bytes, std:
 /// A part that is being written.
 class PartFile {
  public:
-  static Result<PartFile> make(const process::Fd& directory, const PartPlace& place, variable::NamedValues& values,
+  static Result<PartFile> make(const process::Fd& directory, const PartPlace& place, tensor::NamedTensors& values,
                                PartWriter::Names finite) {
     const std::string name = variable::checkpoint_part_name(place.part, place.parts);
     const std::string path = fmt::format("{}/{}/{}", place.directory, place.name, name);
@@ -184,11 +184,11 @@ class PartFile {
   }
 
  private:
-  PartFile(NewFile file, variable::NamedValues values, PartWriter::Names finite)
+  PartFile(NewFile file, tensor::NamedTensors values, PartWriter::Names finite)
       : file_(std::move(file)), values_(std::move(values)), finite_(std::move(finite)) {}
 
   NewFile file_;
-  variable::NamedValues values_;
+  tensor::NamedTensors values_;
   PartWriter::Names finite_;  // those that must be finite; null: none
   std::size_t at_ = 0;        // those before it are written
   std::size_t offset_ = 0;    // bytes of this one written
@@ -198,7 +198,7 @@ class PartFile {
 
 /// Writes a part in processor time that nobody else wants, so that updates go on as ever; the rest at normal priority,
 /// if that takes too long because the processors are always busy, or if somebody waits for it.
-Result<variable::CheckpointPart> write_part(const PartPlace& place, variable::NamedValues& values,
+Result<variable::CheckpointPart> write_part(const PartPlace& place, tensor::NamedTensors& values,
                                             const PartWriter::Names& finite, const std::atomic<bool>& is_cancelled,
                                             const std::atomic<bool>& is_hurried) {
   const process::Fd directory = TFD_TRY(open_unfinished(place.directory, place.name));
@@ -230,7 +230,7 @@ void PartWriter::probe(std::uint64_t connection, DirectoryProbe probe, std::uint
   add(std::move(work));
 }
 
-void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
+void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, tensor::NamedTensors values,
                        Names finite, std::uint64_t epoch, transport::Responder responder) {
   if (place.parts == 0 || place.parts > variable::kMostCheckpointParts || place.part == 0 || place.part > place.parts)
     return responder.reply(fail(Code::kInvalidArgument, "part {} of {} of a checkpoint", place.part, place.parts));
@@ -238,7 +238,7 @@ void PartWriter::write(std::uint64_t connection, std::uint64_t export_id, PartPl
     return responder.reply(
         fail(Code::kFailedPrecondition, "no probe has shown the directory {}", printable(place.directory)));
   auto work = std::make_shared<Work>(connection, export_id, std::move(responder));
-  const auto own = std::make_shared<variable::NamedValues>(std::move(values));  // a std::function can be copied
+  const auto own = std::make_shared<tensor::NamedTensors>(std::move(values));  // a std::function can be copied
   work->run = [place = std::move(place), own,
                finite = std::move(finite)](const Work& self) -> Result<transport::Message> {
     return encode(TFD_TRY(write_part(place, *own, finite, self.is_cancelled, self.is_hurried)));

@@ -32,7 +32,7 @@ class PartWriter {
   using Names = std::shared_ptr<const std::set<std::string>>;
   /// Writes values, whose memory is released one by one, and answers with the part. `export_id` ends the export.
   /// kInternal: one of `finite` is not finite, and no part is written.
-  void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, variable::NamedValues values,
+  void write(std::uint64_t connection, std::uint64_t export_id, PartPlace place, tensor::NamedTensors values,
              Names finite, std::uint64_t epoch, transport::Responder responder);
   /// Somebody waits for this connection's write: it is no longer left to idle time.
   void hurry(std::uint64_t connection);

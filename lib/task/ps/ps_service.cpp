@@ -324,7 +324,7 @@ void PsService::look_at_waiting() {
 }
 
 Result<void> PsService::read_rows(const transport::Message& request, transport::Responder& responder) {
-  const auto lookups = std::make_shared<const NamedTensors>(TFD_TRY(decode_named(request)));
+  const auto lookups = std::make_shared<const tensor::NamedTensors>(TFD_TRY(decode_named(request)));
   const auto rows = std::make_shared<std::vector<tensor::Tensor>>(lookups->size());
   VariableQueues::Request asked{.done = {}, .responder = std::move(responder)};
   std::size_t bytes = 0;

@@ -129,7 +129,7 @@ void StateTransfers::write_part(std::uint64_t connection, const transport::Messa
   if (part->positions.size() > all.size())
     return responder.reply(
         fail(Code::kInvalidArgument, "{} entries of an export of {}", part->positions.size(), all.size()));
-  variable::NamedValues values;
+  tensor::NamedTensors values;
   values.reserve(part->positions.size());
   for (const std::uint32_t position : part->positions) {
     if (position >= all.size())

@@ -40,7 +40,7 @@ class StateTransfers {
   /// Filled by the executor, then read on the I/O thread.
   struct Snapshot {
     std::vector<variable::VariableState> variables;
-    variable::NamedValues values;
+    tensor::NamedTensors values;
     std::atomic<bool> is_complete{false};
   };
   struct Export {
@@ -52,7 +52,7 @@ class StateTransfers {
     std::uint64_t connection = 0;
     Clock::time_point used;
     Served served;  // its future owner
-    variable::NamedValues values;
+    tensor::NamedTensors values;
     std::uint64_t bytes = 0;
   };
 

@@ -28,8 +28,8 @@ constexpr int kVersion = 2;
 constexpr int kMostReplicas = 1 << 20;  // that a file may say
 
 // Every parameter server exports its own iterations; a checkpoint has the largest.
-Result<std::vector<std::pair<std::string, tensor::Tensor>>> merge_state(const Checkpoint& checkpoint) {
-  std::vector<std::pair<std::string, tensor::Tensor>> merged;
+Result<tensor::NamedTensors> merge_state(const Checkpoint& checkpoint) {
+  tensor::NamedTensors merged;
   std::map<std::string_view, std::size_t> index;
   for (const auto& entry : checkpoint.state) {
     const auto [at, is_new] = index.emplace(entry.first, merged.size());

@@ -165,8 +165,8 @@ Result<void> CheckpointReader::read_part(std::size_t part, const Take& take) con
               parts_[part].path(), digest, digests_[part]);
 }
 
-Result<std::vector<std::pair<std::string, Tensor>>> CheckpointReader::read_all() const {
-  std::vector<std::pair<std::string, Tensor>> out;
+Result<tensor::NamedTensors> CheckpointReader::read_all() const {
+  tensor::NamedTensors out;
   std::map<std::string, std::size_t> begun;  // sharded values
   for (std::size_t i = 0; i < parts_.size(); ++i)
     TFD_TRY(read_part(i, [&](const std::string& name, Tensor value) {

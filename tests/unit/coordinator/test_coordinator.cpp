@@ -361,7 +361,7 @@ TEST_CASE("coordinator: only what is an evaluation is evaluated") {
 }
 
 TEST_CASE("coordinator: state goes out of one run and into the next, over another number of servers") {
-  std::vector<std::pair<std::string, Tensor>> state;
+  tensor::NamedTensors state;
   {
     Bed bed(1, 2);
     const auto coordinator = bed.connect();

@@ -116,7 +116,7 @@ TEST_CASE(
     "loads "
     "checkpoints") {
   Bed bed;
-  std::vector<std::pair<std::string, Tensor>> state;
+  tensor::NamedTensors state;
   {
     const auto coordinator = bed.connect();
     schedule(*coordinator, "add", {number(3)});
@@ -136,7 +136,7 @@ TEST_CASE(
 
 TEST_CASE("documented: a coordinator that is brought back connects again and continues from a checkpoint") {
   Bed bed;
-  std::vector<std::pair<std::string, Tensor>> state;
+  tensor::NamedTensors state;
   {
     const auto coordinator = bed.connect();
     schedule(*coordinator, "add", {number(7)});

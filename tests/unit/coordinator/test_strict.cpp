@@ -31,7 +31,7 @@ void refuse_once(Bed& bed, const std::string& server, std::uint16_t kind, std::p
   };
 }
 
-std::int32_t number_in(const task::NamedState& state, const std::string& name) {
+std::int32_t number_in(const tensor::NamedTensors& state, const std::string& name) {
   for (const auto& [key, value] : state)
     if (key == name) return number(value);
   FAIL("no " << name);

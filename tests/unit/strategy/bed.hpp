@@ -86,7 +86,7 @@ class Bed {
     return out;
   }
   /// The state that a checkpoint of the parameter servers would have, of a training that kept them.
-  task::NamedState state() {
+  tensor::NamedTensors state() {
     std::vector<std::pair<std::string, std::string>> ps;
     for (int i = 0; i < servers_count_; ++i) ps.emplace_back(fmt::format("ps:{}", i), fmt::format("ps{}:1", i));
     task::ParameterServersOptions options;

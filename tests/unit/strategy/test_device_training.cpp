@@ -19,7 +19,6 @@
 namespace tfd::strategy {
 namespace {
 
-using task::NamedState;
 using tensor::Tensor;
 
 /// y = x w + b + h, loss = mean of y * y; beside that it counts its steps, and keeps a statistic of y.
@@ -155,15 +154,15 @@ auto engine_maker(int replicas, int cores = 1) {
 }
 
 /// The last checkpoint, without the strategy's own values.
-NamedState saved(const Result<train::TrainSummary>& summary) {
+tensor::NamedTensors saved(const Result<train::TrainSummary>& summary) {
   REQUIRE_MESSAGE(summary, (summary ? "" : summary.error().message));
   auto state = variable::load_checkpoint(summary->checkpoint).value().state;
   std::erase_if(state, [](const auto& one) { return one.first == "global_step" || one.first == ".iterations"; });
   return state;
 }
 
-NamedState on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {},
-                      StepMode step = StepMode::kAuto, int cores = 1) {
+tensor::NamedTensors on_devices(const std::string& directory, int replicas, std::vector<std::string> overrides = {},
+                                StepMode step = StepMode::kAuto, int cores = 1) {
   const auto program = program_of(directory, std::move(overrides), cores);
   CHECK(why_not_on_devices(program, {.logical_devices = cores, .spmd = true}).value_or("") == "");
   if (step == StepMode::kFused) CHECK(why_not_fused(program, replicas).value_or("") == "");
@@ -172,7 +171,7 @@ NamedState on_devices(const std::string& directory, int replicas, std::vector<st
       {.make_engine = engine_maker(replicas, cores), .replicas = replicas, .logical_devices = cores, .step = step}));
 }
 
-NamedState on_host(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
+tensor::NamedTensors on_host(const std::string& directory, int replicas, std::vector<std::string> overrides = {}) {
   const auto program = program_of(directory, std::move(overrides));
   auto strategy = ParameterServerStrategy::make({}, {.kind = "CPU", .count = replicas}).value();
   RunOptions options;
@@ -193,7 +192,7 @@ std::vector<double> numbers(const Tensor& tensor) {
   return out;
 }
 
-void check_same(const NamedState& devices, const NamedState& host) {
+void check_same(const tensor::NamedTensors& devices, const tensor::NamedTensors& host) {
   REQUIRE(devices.size() == host.size());
   for (const auto& [name, value] : host) {
     CAPTURE(name);

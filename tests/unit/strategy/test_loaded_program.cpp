@@ -187,7 +187,7 @@ json everything(Strategy& strategy, const program::Program& program, const std::
 TEST_CASE("loaded program: several processes run it as one with all replicas, and restore what one of them has") {
   const tfd::test::TemporaryDirectory none, saved;
   const auto program = parse();
-  const std::vector<std::pair<std::string, Tensor>> state{{"w", floats(7)}, {"none", floats(0)}, {"own", floats(4)}};
+  const tensor::NamedTensors state{{"w", floats(7)}, {"none", floats(0)}, {"own", floats(4)}};
   REQUIRE(variable::save_checkpoint(saved.path(), {.step = 12, .state = state}, 3));
   std::vector<json> got(2);
   kit::run_workers({.replicas = {1, 1}, .make_engine = engine_of}, [&](Strategy& on, std::size_t rank) {

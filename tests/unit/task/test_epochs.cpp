@@ -48,8 +48,7 @@ class AnswerLabel {
       const auto answer = cluster_.ask<T>(question);
       out.emplace_back(what, answer ? std::nullopt : std::optional(answer.error().code));
     };
-    using State = std::vector<std::pair<std::string, Tensor>>;
-    const State state{{"t", nine}};
+    const tensor::NamedTensors state{{"t", nine}};
     add.operator()<void>("load ps", [&](auto by, auto done) { ps_.load_program(packed, epoch_, by, done); });
     add.operator()<Tensors>("read", [&](auto by, auto done) { ps_.read({"t"}, by, done); });
     add.operator()<Tensors>("read rows", [&](auto by, auto done) { ps_.read_rows({{"t", ids({0})}}, by, done); });
@@ -63,7 +62,7 @@ class AnswerLabel {
       ps_.assign_rows({{variable::UpdateKind::kAssignRows, "t", floats({1, 1}, {9}), ids({0})}}, by, done);
     });
     add.operator()<void>("import", [&](auto by, auto done) { ps_.import_state(state, by, done); });
-    add.operator()<State>("export", [&](auto by, auto done) { ps_.export_state(by, done); });
+    add.operator()<tensor::NamedTensors>("export", [&](auto by, auto done) { ps_.export_state(by, done); });
     add.operator()<void>("averages", [&](auto by, auto done) { ps_.use_averages(by, done); });
     add.operator()<void>("settle", [&](auto by, auto done) { ps_.settle(epoch_, 1000, 0, by, done); });
     add.operator()<void>("fence", [&](auto by, auto done) { ps_.fence(epoch_, 0, by, done); });

@@ -138,8 +138,8 @@ TEST_CASE("loading: many variables, whose names alone are more than a mebibyte")
   for (const auto& [one, placed] : cluster.placement.placed) names.push_back(one);
   const auto values = cluster.ask<Tensors>([&](auto by, auto done) { cluster.server().read(names, by, done); }).value();
   CHECK(values.size() == kCount);
-  const auto state = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
-      [&](auto by, auto done) { cluster.server().export_state(by, done); });
+  const auto state =
+      cluster.ask<tensor::NamedTensors>([&](auto by, auto done) { cluster.server().export_state(by, done); });
   REQUIRE(state);
   CHECK(state->size() >= kCount);
 }

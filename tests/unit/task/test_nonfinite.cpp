@@ -74,7 +74,7 @@ TEST_CASE("nonfinite: a step that is skipped updates nothing, halves the scale a
   REQUIRE(after);
   CHECK(floats(after->results[0]) == std::vector<float>{-1, -2});
   CHECK(floats(after->results[1]) == std::vector<float>{1, 2});
-  const auto iterations = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
+  const auto iterations = cluster.ask<tensor::NamedTensors>(
       [&](Deadline deadline, auto done) { cluster.server().export_state(deadline, done); });
   REQUIRE(iterations);
   for (const auto& [name, value] : *iterations)

@@ -99,7 +99,7 @@ TEST_CASE("ps: every request sees those before it and none after it, whatever is
     updates.emplace_back(client->update(sequence, some), !again);
     CHECK(reference.apply(sequence, some) == !again);
     if (below(4) != 0) continue;
-    variable::NamedValues asked;  // rows of tables, for reads of whole ones may wait and see what comes later
+    tensor::NamedTensors asked;  // rows of tables, for reads of whole ones may wait and see what comes later
     Tensors wanted;
     for (const std::string& name : names) {
       if (below(2) == 0 || name == "count") continue;
@@ -119,7 +119,7 @@ TEST_CASE("ps: every request sees those before it and none after it, whatever is
   }
   // Slots and counters too.
   const auto state = client
-                         ->ask<variable::NamedValues>(
+                         ->ask<tensor::NamedTensors>(
                              [&](Deadline deadline, auto done) { client->task().export_state(deadline, done); })
                          .get()
                          .value();

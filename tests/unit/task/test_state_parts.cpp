@@ -9,7 +9,6 @@
 using namespace tfd;
 using namespace tfd::task;
 using namespace tfd::task::test;
-using variable::NamedValues;
 using variable::Update;
 using variable::UpdateKind;
 
@@ -41,11 +40,11 @@ std::vector<Update> add_to_all(float value) {
   return out;
 }
 
-Asked<NamedValues> export_of(PsClient& client, std::uint64_t part_bytes = 300'000) {
-  return client.ask<NamedValues>(
+Asked<tensor::NamedTensors> export_of(PsClient& client, std::uint64_t part_bytes = 300'000) {
+  return client.ask<tensor::NamedTensors>(
       [&](Deadline deadline, auto done) { client.task().export_state(deadline, done, part_bytes); });
 }
-Asked<void> import_to(PsClient& client, const NamedValues& state, std::uint64_t part_bytes = 300'000) {
+Asked<void> import_to(PsClient& client, const tensor::NamedTensors& state, std::uint64_t part_bytes = 300'000) {
   return client.ask<void>(
       [&](Deadline deadline, auto done) { client.task().import_state(state, deadline, done, part_bytes); });
 }
@@ -62,7 +61,7 @@ Result<Tensors> part_of(PsClient& client, std::uint64_t id, std::vector<std::uin
       .ask<Tensors>([&](Deadline deadline, auto done) { client.task().export_part(id, positions, deadline, done); })
       .get();
 }
-Result<void> import_part(PsClient& client, std::uint64_t id, const NamedValues& values) {
+Result<void> import_part(PsClient& client, std::uint64_t id, const tensor::NamedTensors& values) {
   return client.ask<void>([&](Deadline deadline, auto done) { client.task().import_part(id, values, deadline, done); })
       .get();
 }
@@ -80,7 +79,7 @@ TEST_CASE("state in parts: is of one moment, whatever is updated meanwhile") {
   PsBed bed(many_variables(), false);
   const auto client = bed.client(), trainer = bed.client("trainer");
   std::vector<Asked<bool>> updates;
-  std::vector<Asked<NamedValues>> exports;
+  std::vector<Asked<tensor::NamedTensors>> exports;
   for (std::uint64_t i = 0; i < 12; ++i) {
     updates.push_back(trainer->update(i, add_to_all(1)));
     if (i % 4 == 1) exports.push_back(export_of(*client));
@@ -166,7 +165,7 @@ TEST_CASE("state in parts: an import whose client dies leaves nothing behind") {
   dying.reset();
   dying = bed.client("next");
   CHECK(first_of(*client, "v0") == 0);
-  NamedValues state;
+  tensor::NamedTensors state;
   for (int i = 0; i < kVariables; ++i) state.emplace_back(fmt::format("v{}", i), every(4));
   REQUIRE(import_to(*client, state).get());
   CHECK(first_of(*client, "v0") == 4);

@@ -271,8 +271,7 @@ TEST_CASE("runtime: state is exported and imported whole") {
   Cluster cluster;
   cluster.load_all(7);
   REQUIRE(cluster.run({.epoch = 7, .sequence = 0, .function = "step"}));
-  using State = std::vector<std::pair<std::string, Tensor>>;
-  const auto state = cluster.ask<State>(
+  const auto state = cluster.ask<tensor::NamedTensors>(
       [&](Deadline deadline, auto done) { cluster.task<ServerClient>("ps:1", "ps1:1").export_state(deadline, done); });
   REQUIRE(state);
   cluster.load_all(8);

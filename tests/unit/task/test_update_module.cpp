@@ -56,7 +56,7 @@ TEST_CASE("optimizer of one's own: updates variables of every shape with its slo
   REQUIRE(outcome);
   CHECK(floats(outcome->results[0]) == std::vector<float>{-4.5, -7.5});
   CHECK(floats(outcome->results[1]) == std::vector<float>{-11.5});
-  const auto state = cluster.ask<std::vector<std::pair<std::string, Tensor>>>(
+  const auto state = cluster.ask<tensor::NamedTensors>(
       [&](Deadline deadline, auto done) { cluster.server().export_state(deadline, done); });
   REQUIRE(state);
   CHECK((*state)[1].first == "a/.optimizer/module/velocity");

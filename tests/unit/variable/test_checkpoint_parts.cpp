@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using State = std::vector<std::pair<std::string, Tensor>>;
-
 Tensor count_of(std::int64_t value) { return Tensor::scalar(DType::kS64, value); }
 
 Tensor table(float first) {
@@ -36,7 +34,7 @@ Tensor table(float first) {
 }
 
 /// A state of one variable in three shards with a slot, and of two whole ones.
-State whole_state(float first) {
+tensor::NamedTensors whole_state(float first) {
   return {{"w", count_of(7)},
           {"table", table(first)},
           {"table/.optimizer/sgd/momentum", table(first + 100)},
@@ -45,7 +43,7 @@ State whole_state(float first) {
           {"table/.optimizer/updates", count_of(4)}};
 }
 
-CheckpointPart write_part(const fs::path& path, const State& values) {
+CheckpointPart write_part(const fs::path& path, const tensor::NamedTensors& values) {
   REQUIRE(tensor::save_safetensors(path.string(), {.tensors = values, .metadata = {}}));
   CheckpointPart out{.bytes = fs::file_size(path)};
   for (const auto& [name, value] : values) out.digest = tensor::digest(value, out.digest);
@@ -85,7 +83,7 @@ std::string save_file_of(const std::string& directory, std::int64_t step, const 
   return save_checkpoint(directory, whole, 0).value();
 }
 
-void check_same(const State& a, const State& b) {
+void check_same(const tensor::NamedTensors& a, const tensor::NamedTensors& b) {
   REQUIRE(a.size() == b.size());
   for (const auto& [name, value] : a) {
     const auto other = std::ranges::find(b, name, &std::pair<std::string, Tensor>::first);

@@ -309,12 +309,11 @@ TEST_CASE("store: slots say whose they are, and another optimizer's are refused"
 }
 
 TEST_CASE("store: slots of the first version are read where they can only be this optimizer's") {
-  const std::vector<std::pair<std::string, Tensor>> adam{
-      {"w", floats({5, 6})},
-      {"w/.optimizer/momentum", floats({1, 1})},
-      {"w/.optimizer/velocity", floats({2, 2})},
-      {"w/.optimizer/updates", Tensor::scalar<std::int64_t>(DType::kS64, 7)},
-      {"b", floats({5})}};
+  const tensor::NamedTensors adam{{"w", floats({5, 6})},
+                                  {"w/.optimizer/momentum", floats({1, 1})},
+                                  {"w/.optimizer/velocity", floats({2, 2})},
+                                  {"w/.optimizer/updates", Tensor::scalar<std::int64_t>(DType::kS64, 7)},
+                                  {"b", floats({5})}};
   VariableStore store = store_of_two();
   store.set_optimizer(optimizer_of(R"({"adam": {}})"));
   REQUIRE(store.import_state(adam));
@@ -325,8 +324,7 @@ TEST_CASE("store: slots of the first version are read where they can only be thi
   const auto result = store.import_state(adam);
   REQUIRE_FALSE(result);
   CHECK(result.error().message.starts_with("'w' was trained with adam, but the program has sgd"));
-  const std::vector<std::pair<std::string, Tensor>> sgd{
-      {"w", floats({5, 6})}, {"w/.optimizer/momentum", floats({1, 1})}, {"b", floats({5})}};
+  const tensor::NamedTensors sgd{{"w", floats({5, 6})}, {"w/.optimizer/momentum", floats({1, 1})}, {"b", floats({5})}};
   CHECK(store.import_state(sgd));
   store.set_optimizer(optimizer_of(R"({"rmsprop": {}})"));
   CHECK_FALSE(store.import_state(sgd));

@@ -262,7 +262,7 @@ class ClusterCoordinator {
   virtual void stop_evaluating() = 0;
   /// Exports the variables, slots and counters of all parameter servers; partitioned ones are joined, so that another
   /// number of parameter servers can import them.
-  virtual Result<std::vector<std::pair<std::string, tensor::Tensor>>> export_state(Deadline deadline) = 0;
+  virtual Result<tensor::NamedTensors> export_state(Deadline deadline) = 0;
   /// Takes a snapshot of the same, which closures may change at once. The returned function has each parameter server
   /// write its own part of it (variable::save_checkpoint_in_parts()); it is called once or not at all, on any thread,
   /// while this exists. All must see `directory`, which they are asked the first time; files of a probe are `run`'s.
@@ -272,8 +272,7 @@ class ClusterCoordinator {
                                                      Deadline deadline) = 0;
   /// Tells the parameter servers that what they write is waited for: until then they give way to all other work.
   virtual void hurry_writing() = 0;
-  virtual Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state,
-                                    Deadline deadline) = 0;
+  virtual Result<void> import_state(const tensor::NamedTensors& state, Deadline deadline) = 0;
   /// Replaces every variable by its average, at the end of a training with "use_ema".
   virtual Result<void> use_averages(Deadline deadline) = 0;
 

@@ -25,8 +25,6 @@ std::string_view original_name(std::string_view stored);
 
 class ReplicaCopies {
  public:
-  using State = std::vector<std::pair<std::string, tensor::Tensor>>;  // as VariableStore::export_state
-
   ReplicaCopies() = default;  // no variable has any
   /// Finds the variables with copies. kUnimplemented: a gradient, a lookup or an update of rows of such a variable;
   /// kInvalidArgument: one without an aggregation if the training needs its one value.
@@ -46,15 +44,15 @@ class ReplicaCopies {
   /// Aggregates a variable's copies. kInvalidArgument: it has no aggregation.
   Result<tensor::Tensor> read_across(const std::string& variable, std::vector<tensor::Tensor> copies) const;
   /// Values of the copies, by name, for an assignment outside of replicas.
-  Result<State> assign_across(const std::string& variable, const tensor::Tensor& value) const;
+  Result<tensor::NamedTensors> assign_across(const std::string& variable, const tensor::Tensor& value) const;
   /// Converts updates from outside of replicas to updates of the copies; others stay. kInvalidArgument: nothing can be
   /// added to a variable aggregated by sum.
   Result<std::vector<variable::Update>> update_across(std::vector<variable::Update> updates) const;
 
   /// Converts to checkpoint form: one value for the copies, and the largest of their counters.
-  Result<State> gather(State state) const;
+  Result<tensor::NamedTensors> gather(tensor::NamedTensors state) const;
   /// Converts back, from a checkpoint with any number of replicas. kNotFound: a value is missing.
-  Result<State> spread(const State& state) const;
+  Result<tensor::NamedTensors> spread(const tensor::NamedTensors& state) const;
 
  private:
   Result<void> check(const program::Program& program) const;

@@ -12,7 +12,6 @@
 #include "tfd/step/replica_copies.hpp"
 #include "tfd/strategy/parameter_server.hpp"
 #include "tfd/strategy/run_options.hpp"
-#include "tfd/task/parameter_servers.hpp"
 #include "tfd/train/training.hpp"
 #include "tfd/variable/checkpoint.hpp"
 
@@ -56,6 +55,6 @@ Result<train::TrainSummary> evaluate_once(const program::Program& program, const
 /// The variables that the function reads, its tables too.
 std::vector<std::string> variables_of(const program::FunctionDef& function);
 /// The part of a state that the function reads, including its tables, so that no lookup is needed.
-step::VariableValues values_for(const program::FunctionDef& function, const task::NamedState& state);
+step::VariableValues values_for(const program::FunctionDef& function, const tensor::NamedTensors& state);
 
 }  // namespace tfd::strategy

@@ -58,7 +58,7 @@ class LoadedProgram {
   Result<std::optional<std::int64_t>> restore(const std::string& directory);
   /// Sets the variables from a checkpoint of any strategy, the same in all processes. Errors of
   /// VariableStore::import_state().
-  Result<void> import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state);
+  Result<void> import_state(const tensor::NamedTensors& state);
 
  private:
   friend class Strategy;

@@ -27,7 +27,6 @@
 
 namespace tfd::task {
 
-using NamedState = std::vector<std::pair<std::string, tensor::Tensor>>;
 class Activity;
 
 /// The owner's policy for its parameter servers.
@@ -178,11 +177,11 @@ class ParameterServers {
   /// The same under this client's own next sequence number.
   Result<void> update_next(const std::vector<variable::Update>& updates, Deadline deadline);
   /// Assigns whole variables.
-  Result<void> assign(const NamedState& values, Deadline deadline);
+  Result<void> assign(const tensor::NamedTensors& values, Deadline deadline);
   /// Assigns rows of variables (UpdateKind::kAssignRows). As with assign(), the optimizer counts no update.
   Result<void> assign_rows(const std::vector<variable::Update>& rows, Deadline deadline);
   /// Exports the whole state; ".iterations" is the largest of the servers'.
-  Result<NamedState> export_state(Deadline deadline);
+  Result<tensor::NamedTensors> export_state(Deadline deadline);
   /// Finds out whether all see a directory, and may write there, by files that are removed again. `run` owns them.
   /// kFailedPrecondition: one doesn't, and why; Error::task names it. The errors of the system where it can't be asked
   /// now, such as kResourceExhausted for a full disk.
@@ -193,7 +192,7 @@ class ParameterServers {
   Result<variable::WriteParts> begin_writing(Deadline deadline);
   /// Tells all that what they write is waited for. Doesn't wait for their answers.
   void hurry_writing();
-  Result<void> import_state(const NamedState& state, Deadline deadline);
+  Result<void> import_state(const tensor::NamedTensors& state, Deadline deadline);
   /// Replaces every value by its average, if the optimizer keeps one; called at the end of training.
   Result<void> use_averages(Deadline deadline);
   /// Shuts them down, unless they belong to a newer epoch.

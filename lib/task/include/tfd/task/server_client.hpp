@@ -67,8 +67,7 @@ class ServerClient : public TaskClient {
   void adopt(std::uint64_t from, std::uint64_t epoch, Deadline deadline, Callback<variable::SequenceHistory> done);
 
   /// Reads rows of tables: (name, indices). kOutOfRange, kInvalidArgument.
-  void read_rows(const std::vector<std::pair<std::string, tensor::Tensor>>& rows, Deadline deadline,
-                 Callback<std::vector<tensor::Tensor>> done);
+  void read_rows(const tensor::NamedTensors& rows, Deadline deadline, Callback<std::vector<tensor::Tensor>> done);
   /// Assigns rows of tables: (name, indices, values). All of it, or nothing. kOutOfRange, kInvalidArgument.
   void assign_rows(const std::vector<variable::Update>& rows, Deadline deadline, Callback<void> done);
 
@@ -108,12 +107,11 @@ class ServerClient : public TaskClient {
 
   /// Exports the state of one moment, however long it takes to get here: in parts of about `part_bytes`, two at a time.
   /// kAborted: the server gave the export up.
-  void export_state(Deadline deadline, Callback<std::vector<std::pair<std::string, tensor::Tensor>>> done,
-                    std::uint64_t part_bytes = kStatePartBytes);
+  void export_state(Deadline deadline, Callback<tensor::NamedTensors> done, std::uint64_t part_bytes = kStatePartBytes);
   /// Imports a state in such parts; all of it becomes the state at once, or nothing does. Errors of
   /// VariableStore::import_state(); kAborted: the server gave it up, or has another program by now.
-  void import_state(const std::vector<std::pair<std::string, tensor::Tensor>>& state, Deadline deadline,
-                    Callback<void> done, std::uint64_t part_bytes = kStatePartBytes);
+  void import_state(const tensor::NamedTensors& state, Deadline deadline, Callback<void> done,
+                    std::uint64_t part_bytes = kStatePartBytes);
 
   // The single requests of these two. A transfer ends with end_state(), with the connection, or after ten minutes
   // without a request.
@@ -133,8 +131,7 @@ class ServerClient : public TaskClient {
   /// Parts are written in time that nobody else wants, until this says that they are waited for.
   void hurry_parts(Deadline deadline, Callback<void> done);
   void begin_import(Deadline deadline, Callback<std::uint64_t> done);
-  void import_part(std::uint64_t id, const std::vector<std::pair<std::string, tensor::Tensor>>& values,
-                   Deadline deadline, Callback<void> done);
+  void import_part(std::uint64_t id, const tensor::NamedTensors& values, Deadline deadline, Callback<void> done);
   void commit_import(std::uint64_t id, Deadline deadline, Callback<void> done);
   void end_state(std::uint64_t id, Deadline deadline, Callback<void> done);
 };

@@ -97,8 +97,7 @@ class TaskClient {
             bool may_lend = false);
   /// Assigns variables, all of them or none. `may_lend`: as Message::may_lend says.
   void assign(const std::string& variable, const tensor::Tensor& value, Deadline deadline, Callback<void> done);
-  void assign(const std::vector<std::pair<std::string, tensor::Tensor>>& values, Deadline deadline, Callback<void> done,
-              bool may_lend = false);
+  void assign(const tensor::NamedTensors& values, Deadline deadline, Callback<void> done, bool may_lend = false);
 
   /// Asks the coordination service of the run that this client speaks for, or of the task's process. Errors:
   /// kFailedPrecondition, kInvalidArgument, kResourceExhausted as CoordinationClient has them.

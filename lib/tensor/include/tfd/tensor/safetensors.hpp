@@ -16,8 +16,8 @@
 namespace tfd::tensor {
 
 struct SafetensorsFile {
-  std::vector<std::pair<std::string, Tensor>> tensors;  // in file order
-  std::map<std::string, std::string> metadata;          // the "__metadata__" of the header
+  NamedTensors tensors;                         // in file order
+  std::map<std::string, std::string> metadata;  // the "__metadata__" of the header
 
   const Tensor* find(std::string_view name) const;
 };

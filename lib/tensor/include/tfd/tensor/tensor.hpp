@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tfd/tensor/dtype.hpp"
@@ -112,6 +113,9 @@ class Tensor {
       storage_;             // shared: readers and senders of a variable hold the old value while it is replaced
   std::size_t offset_ = 0;  // in bytes
 };
+
+/// Tensors by name, such as a state (VariableStore::export_state()), in the order that their owner states.
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 /// Same dtype, shape and bytes (so NaNs compare by their bits).
 bool same_bytes(const Tensor& a, const Tensor& b);

@@ -18,8 +18,7 @@ namespace tfd::variable {
 
 struct Checkpoint {
   std::int64_t step = 0;
-  std::vector<std::pair<std::string, tensor::Tensor>>
-      state;  // as VariableStore::export_state, of all parameter servers
+  tensor::NamedTensors state;  // as VariableStore::export_state, of all parameter servers
   std::string path;
   std::string run = {};            // empty: unknown, or, where it is written, the directory's run
   std::string data_position = {};  // as whoever makes the steps writes it; empty: not known

@@ -35,7 +35,7 @@ class CheckpointReader {
   /// Its rows [first, first + count) of dimension 0; the caller has checked that they exist. Errors as read().
   Result<tensor::Tensor> read_rows(const std::string& name, std::int64_t first, std::int64_t count) const;
   /// All values, in the order of the files. kDataLoss: a part's digest is another one than the index says.
-  Result<std::vector<std::pair<std::string, tensor::Tensor>>> read_all() const;
+  Result<tensor::NamedTensors> read_all() const;
   /// Reads everything once, and compares the digests, as read_all().
   Result<void> check_digests() const;
 

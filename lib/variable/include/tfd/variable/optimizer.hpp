@@ -28,8 +28,8 @@ namespace tfd::variable {
 struct VariableState {
   std::string name;
   tensor::Tensor value;
-  std::vector<std::pair<std::string, tensor::Tensor>> slots;  // "momentum", "velocity": dtype and shape of the value
-  std::int64_t updates = 0;                                   // applied so far: Keras' iterations for this variable
+  tensor::NamedTensors slots;    // "momentum", "velocity": dtype and shape of the value
+  std::int64_t updates = 0;      // applied so far: Keras' iterations for this variable
   std::int64_t accumulated = 0;  // gradients that wait for the next update (gradient_accumulation_steps)
 
   /// The slot of that name; null where there is none.

@@ -122,7 +122,6 @@ struct NormedUpdates {
 NormedUpdates join_norms(std::vector<DueUpdate> all, bool waits = true);
 
 /// The state that export_state() makes and import_state() takes.
-using NamedValues = std::vector<std::pair<std::string, tensor::Tensor>>;
 
 class VariableStore {
  public:
@@ -178,7 +177,7 @@ class VariableStore {
     std::vector<std::optional<VariableState>> variables;
     std::int64_t iterations = 0;
   };
-  Result<Import> prepare_import(const NamedValues& state) const;
+  Result<Import> prepare_import(const tensor::NamedTensors& state) const;
   /// The first step of import_state(): counts the import as done, before its variables are replaced.
   void admit(const Import& import);
 
@@ -212,16 +211,16 @@ class VariableStore {
   /// Everything for a checkpoint: "w", and its slots "w/.optimizer/adam/momentum", which say whose they are; counters
   /// as s64 scalars "w/.optimizer/updates", "w/.optimizer/accumulated" (where gradients are accumulated),
   /// ".iterations".
-  NamedValues export_state() const;
+  tensor::NamedTensors export_state() const;
   /// The state of copy()s of all variables, with the iterations of that moment.
-  NamedValues name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const;
+  tensor::NamedTensors name_state(const std::vector<VariableState>& variables, std::int64_t iterations) const;
   /// The inverse of export_state(), for variables that exist; names of others are ignored. kInvalidArgument for another
   /// dtype or shape, kNotFound when a variable's value is missing (not of tfd's own, which have "/." in their names).
   /// All or nothing. A state of values only starts slots and counters afresh; of several ".iterations" (the parameter
   /// servers' states put together) the largest counts. Applied sequence numbers stay. kFailedPrecondition for the slots
   /// of another optimizer than the program's; without an optimizer slots are left out. Slots of the first version
   /// ("w/.optimizer/momentum") are understood where they can only be SGD's or Adam's.
-  Result<void> import_state(const NamedValues& state);
+  Result<void> import_state(const tensor::NamedTensors& state);
 
  private:
   /// Constant properties of a variable, which can be read while its value is updated.
