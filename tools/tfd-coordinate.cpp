@@ -157,7 +157,7 @@ Result<coordinator::CoordinatorOptions> coordinator_options(const Asked& a, cons
 constexpr Duration kGoodbye = std::chrono::seconds(5);  // a task asks who owns it before it ends
 
 /// Shuts the tasks down after a run without steps, which made no coordinator to do it.
-void say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint, cli::Io& io) {
+void say_goodbye(const cluster::ClusterConfig& config, const transport::EndpointFactory& make_endpoint, cli::Io& io) {
   const auto said = coordinator::say_goodbye(config, make_endpoint, Deadline::after(kGoodbye));
   if (!said && said.error().code == Code::kFailedPrecondition)
     say(io, "the tasks are left running: " + said.error().message);

@@ -31,7 +31,7 @@ Result<void> check_silent(const std::vector<std::string>& silent) {
 }  // namespace
 
 // Asks the tasks that know the cluster's holder first: if there is one, all tasks continue.
-Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const transport::EndpointFactory& make_endpoint,
                          Deadline deadline) {
   transport::EndpointOptions options;
   options.name = "coordinator";

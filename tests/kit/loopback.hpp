@@ -31,7 +31,7 @@ class Listening {
   ~Listening() { ::close(fd_); }
   const std::string& address() const { return address_; }
   /// Makes endpoints that listen here, if they listen; each has the socket for itself.
-  task::EndpointFactory endpoints() const {
+  transport::EndpointFactory endpoints() const {
     return [fd = fd_](transport::EndpointOptions options) {
       if (!options.bind.empty()) options.listen_fd = ::dup(fd);
       return transport::make_zmq_endpoint(std::move(options));

@@ -434,7 +434,7 @@ class Cluster {
     options.make_engine = [] { return Result<std::shared_ptr<function::Engine>>(make_engine()); };
     tasks_.push_back(value(task::start_task_server(std::move(options))));
   }
-  task::EndpointFactory factory() {
+  transport::EndpointFactory factory() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
 

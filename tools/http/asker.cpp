@@ -18,7 +18,7 @@ constexpr int kSeldom = 10;                                    // times as long,
 }  // namespace
 
 Result<std::unique_ptr<Asker>> Asker::start(const cluster::ClusterSpec& spec,
-                                            const task::EndpointFactory& make_endpoint, Tell tell) {
+                                            const transport::EndpointFactory& make_endpoint, Tell tell) {
   auto tasks = TFD_TRY(status::Tasks::connect(spec, make_endpoint, {}));
   return std::unique_ptr<Asker>(new Asker(std::move(tasks), spec.size(), std::move(tell)));
 }

@@ -20,7 +20,7 @@ class Asker {
   using Tell = std::function<void(std::vector<status::TaskReport>)>;
   /// `tell` is called on the asker's thread. Errors of status::Tasks::connect().
   static Result<std::unique_ptr<Asker>> start(const cluster::ClusterSpec& spec,
-                                              const task::EndpointFactory& make_endpoint, Tell tell);
+                                              const transport::EndpointFactory& make_endpoint, Tell tell);
   /// Waits for no answer.
   ~Asker();
   Asker(const Asker&) = delete;

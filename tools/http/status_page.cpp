@@ -66,7 +66,7 @@ Result<std::unique_ptr<StatusPage>> StatusPage::start(const std::string& asked, 
   return page;
 }
 
-void StatusPage::ask(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint) {
+void StatusPage::ask(const cluster::ClusterSpec& spec, const transport::EndpointFactory& make_endpoint) {
   auto asker = Asker::start(spec, make_endpoint, [board = board_](std::vector<status::TaskReport> reports) {
     board->set_tasks(std::move(reports));
   });

@@ -28,7 +28,7 @@ class StatusPage {
 
   /// Shows how these tasks are; one that can't be asked is warned of, for what the tool does matters more. At most
   /// once.
-  void ask(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint);
+  void ask(const cluster::ClusterSpec& spec, const transport::EndpointFactory& make_endpoint);
   /// Outlives the page with whoever still tells it something.
   const std::shared_ptr<Board>& board() const { return board_; }
 

@@ -93,7 +93,7 @@ Result<WorkerBounds> worker_bounds(const Asked& asked, int workers, const Enviro
 /// kFailedPrecondition: as collective::load_mpi_plugin().
 Result<collective::Engine> find_engine(const Asked& asked, const WorkerBounds& bounds, const Environment& env);
 /// The same endpoints; where another process has the port, the error names it.
-task::EndpointFactory name_port_owners(task::EndpointFactory make_endpoint);
+transport::EndpointFactory name_port_owners(transport::EndpointFactory make_endpoint);
 /// How long a worker may be silent: --silence, else that of the tfd-launch (TFD_SILENCE), else the default.
 /// kInvalidArgument.
 Result<Duration> find_silence(const Asked& asked, const Environment& env);

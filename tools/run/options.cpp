@@ -300,7 +300,7 @@ Result<collective::Engine> find_engine(const Asked& a, const WorkerBounds& bound
   return collective::Engine(kind, std::move(plugin));
 }
 
-task::EndpointFactory name_port_owners(task::EndpointFactory make_endpoint) {
+transport::EndpointFactory name_port_owners(transport::EndpointFactory make_endpoint) {
   return [make_endpoint = std::move(make_endpoint)](
              transport::EndpointOptions options) -> Result<std::unique_ptr<transport::Endpoint>> {
     const auto address = cluster::parse_address(options.bind);

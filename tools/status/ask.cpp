@@ -65,7 +65,7 @@ Tasks::Tasks(Tasks&&) noexcept = default;
 Tasks& Tasks::operator=(Tasks&&) noexcept = default;
 Tasks::~Tasks() = default;
 
-Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint,
+Result<Tasks> Tasks::connect(const cluster::ClusterSpec& spec, const transport::EndpointFactory& make_endpoint,
                              const Log& log) {
   Tasks out;
   out.tasks_ = spec.tasks();

@@ -14,7 +14,6 @@
 
 #include "tfd/cluster/cluster_spec.hpp"
 #include "tfd/task/task_client.hpp"
-#include "tfd/task/task_server.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::status {
@@ -42,7 +41,7 @@ struct TaskReport {
 class Tasks {
  public:
   /// Connects to the tasks. kInvalidArgument for a spec without tasks, or a task without a port (0).
-  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const task::EndpointFactory& make_endpoint,
+  static Result<Tasks> connect(const cluster::ClusterSpec& spec, const transport::EndpointFactory& make_endpoint,
                                const Log& log);
   Tasks(Tasks&&) noexcept;
   Tasks& operator=(Tasks&&) noexcept;

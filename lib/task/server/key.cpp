@@ -147,7 +147,7 @@ bool is_key_declined(const std::string& asked, const Environment& env) {
   return (asked.empty() ? env.get("TFD_KEY_FILE") : asked) == kNone;
 }
 
-Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env) {
+Result<transport::EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env) {
   const auto transport = transport::parse_transport(env.get("TFD_TRANSPORT"));
   if (!transport) return fail(Code::kUsage, "TFD_TRANSPORT: {}", transport.error().message);
   return [key = found ? std::optional(found->key) : std::nullopt,

@@ -141,7 +141,7 @@ class Bed {
     dead_.push_back(std::move(tasks_[name]));
   }
 
-  task::EndpointFactory factory() {
+  transport::EndpointFactory factory() {
     return [this](transport::EndpointOptions endpoint) {
       endpoint.heartbeat_interval = 50ms;
       endpoint.heartbeat_timeout = 250ms;

@@ -129,7 +129,7 @@ class Bed {
     return std::move(*program);
   }
 
-  task::EndpointFactory endpoints() {
+  transport::EndpointFactory endpoints() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
 

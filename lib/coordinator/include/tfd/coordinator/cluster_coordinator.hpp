@@ -29,9 +29,9 @@
 #include "tfd/coordinator/failures.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/task/placement.hpp"
-#include "tfd/task/task_server.hpp"
 #include "tfd/task/worker_client.hpp"
 #include "tfd/train/train_loop.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::coordinator {
 
@@ -164,7 +164,7 @@ struct DataPositions {
 };
 
 struct CoordinatorOptions {
-  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   Duration connect_timeout = std::chrono::seconds(30);
   std::stop_token stop = {};  // ends connecting with kCancelled
   std::size_t queue_capacity = ClosureQueue::kDefaultCapacity;
@@ -317,7 +317,7 @@ class ClusterCoordinator {
 
 /// Tells every worker and ps of the spec to stop, without loading a program, when nothing is left to do. If one works
 /// for another run none is stopped: kFailedPrecondition names it. kDeadlineExceeded names those that didn't answer.
-Result<void> say_goodbye(const cluster::ClusterConfig& config, const task::EndpointFactory& make_endpoint,
+Result<void> say_goodbye(const cluster::ClusterConfig& config, const transport::EndpointFactory& make_endpoint,
                          Deadline deadline);
 
 }  // namespace tfd::coordinator

@@ -11,7 +11,7 @@
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/collective/communicator.hpp"
-#include "tfd/task/task_server.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::strategy {
 
@@ -27,7 +27,7 @@ struct CommunicationOptions {
   Log log = {};
   /// Makes the endpoint at which members meet, with the cluster's key if there is one; without one members on other
   /// hosts are refused, unless `is_insecure`.
-  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   bool has_key = false;
   bool is_insecure = false;
   int listen_fd = -1;                 // a listening socket at this task's address, bound elsewhere

@@ -13,13 +13,13 @@
 #include "tfd/function/compiling.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/strategy/xla_threads.hpp"
-#include "tfd/task/task_server.hpp"
 #include "tfd/train/training.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::strategy {
 
 struct RunOptions {
-  task::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   std::function<Result<std::shared_ptr<function::Engine>>()> make_engine = {};
   XlaThreads threads = {};
   std::string data_root = {};

@@ -20,7 +20,7 @@
 #include "tfd/collective/communicator.hpp"
 #include "tfd/function/hosts.hpp"
 #include "tfd/task/task_client.hpp"
-#include "tfd/task/task_server.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
@@ -43,7 +43,7 @@ struct GroupOptions {
   /// has parts.
   std::vector<std::pair<std::string, std::string>> agreement = {};
   collective::Engine engine = {};
-  EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   bool has_key = false;
   bool is_insecure = false;                          // other hosts may join without a key
   int listen_fd = -1;                                // a listening socket at this member's address, bound elsewhere

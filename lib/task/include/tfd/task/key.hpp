@@ -11,8 +11,8 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/cluster/cluster_config.hpp"
-#include "tfd/task/task_server.hpp"
 #include "tfd/transport/curve_key.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
@@ -46,7 +46,7 @@ bool is_key_declined(const std::string& asked, const Environment& env);
 
 /// A factory of endpoints with that key, unencrypted ones without one, and with the transport that TFD_TRANSPORT names.
 /// kUsage: it names none.
-Result<EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env);
+Result<transport::EndpointFactory> endpoints_under(const std::optional<FoundKey>& found, const Environment& env);
 
 /// A key for one run, in a file that is removed with this object.
 class RunKey {

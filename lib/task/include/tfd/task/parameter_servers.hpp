@@ -23,7 +23,7 @@
 #include "tfd/step/row_lookup.hpp"
 #include "tfd/task/placement.hpp"
 #include "tfd/task/server_client.hpp"
-#include "tfd/task/task_server.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
@@ -49,7 +49,7 @@ struct ServerPolicy {
 /// Options of ParameterServers::connect().
 struct ParameterServersOptions {
   std::string name;  // this client's name, "worker:1"
-  EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   /// Time that a parameter server may be silent or disconnected, unless its process is known to have ended.
   Duration rejoin = std::chrono::seconds(30);
   Log log = {};

@@ -19,8 +19,6 @@
 
 namespace tfd::task {
 
-using EndpointFactory = std::function<Result<std::unique_ptr<transport::Endpoint>>(transport::EndpointOptions)>;
-
 /// Plug-ins and commands, on a worker that may run native code from clients with the cluster's key.
 struct NativeOptions {
   bool allowed = false;
@@ -33,7 +31,7 @@ struct TaskServerOptions {
   int listen_fd = -1;          // a listening socket, passed by the supervisor
   std::string log_file = {};   // its output, kept by its supervisor, for its status
   std::string data_root = {};  // relative data paths start here; empty: at the program's directory
-  EndpointFactory make_endpoint = transport::make_zmq_endpoint;
+  transport::EndpointFactory make_endpoint = transport::make_zmq_endpoint;
   /// A worker's number of devices, each of which runs a replica of a training step.
   int devices = 1;
   /// A parameter server's number of threads that apply updates; 0: one per core, at most four.

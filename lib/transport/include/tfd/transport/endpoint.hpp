@@ -226,6 +226,8 @@ class Endpoint {
 /// ZeroMQ over TCP or ipc, and shared memory within a host. kSystem when it can't bind; kUnimplemented for a key where
 /// libzmq was built without CURVE.
 Result<std::unique_ptr<Endpoint>> make_zmq_endpoint(EndpointOptions options);
+/// Makes an endpoint, as make_zmq_endpoint() does.
+using EndpointFactory = std::function<Result<std::unique_ptr<Endpoint>>(EndpointOptions)>;
 
 /// In-process twin for tests: endpoints that share a network find each other by their bind address; each still has a
 /// thread.
