@@ -2,10 +2,8 @@
 #include "tfd/strategy/strategy.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "device/variable_host.hpp"
-#include "group/process_replicas.hpp"
 #include "rendezvous.hpp"
 #include "replica_group.hpp"
 #include "strategy_context.hpp"
@@ -17,31 +15,6 @@ namespace tfd::strategy {
 namespace {
 
 using tensor::Tensor;
-
-Result<void> check_devices(const StrategyOptions& options) {
-  const auto& positions = options.devices.positions;
-  const std::string_view name = options.kind->name;
-  if (options.kind->variables == VariablePlace::kServers)
-    return fail(Code::kInvalidArgument, "{} is no strategy of this process's devices", name);
-  if (options.devices.replicas() < 1) return fail(Code::kInvalidArgument, "{}: no device to run a replica on", name);
-  if (options.kind->has_one_replica && options.devices.replicas() > 1)
-    return fail(Code::kInvalidArgument, "{} has one replica, not {}", name, options.devices.replicas());
-  if (std::set<int>(positions.begin(), positions.end()).size() != positions.size())
-    return fail(Code::kInvalidArgument, "{}: a device is there twice: {}", name, fmt::join(positions, ", "));
-  if (options.kind->has_topology != options.tpu.has_value())
-    return fail(Code::kInvalidArgument, "{}: {} plan of a TPU system", name, options.tpu ? "needs no" : "needs the");
-  if (options.tpu && options.tpu->positions != positions)
-    return fail(Code::kInvalidArgument, "{}: the plan is about the devices {}, not {}", name,
-                fmt::join(options.tpu->positions, ", "), fmt::join(positions, ", "));
-  return {};
-}
-
-Result<std::unique_ptr<ReplicaGroup>> make_group(const StrategyOptions& options) {
-  const int replicas = options.devices.replicas();
-  if (options.kind != &kMultiWorkerMirroredKind) return make_local_replicas(replicas);
-  const auto* const cluster = options.cluster_resolver ? &*options.cluster_resolver : nullptr;
-  return make_process_replicas(cluster, replicas, options.compat, options.communication);
-}
 
 /// The task in names of devices: "/job:worker/replica:0/task:1".
 std::string task_of(const StrategyOptions& options) {
@@ -85,12 +58,6 @@ Strategy::Strategy(StrategyOptions options, std::shared_ptr<ReplicaGroup> group)
       threads_(std::make_unique<step::ReplicaThreads>(static_cast<int>(replicas_), !options_.cluster_resolver)),
       host_(options_.kind->variables == VariablePlace::kHost ? make_local_variables() : make_device_variables()) {}
 Strategy::~Strategy() = default;
-
-Result<std::unique_ptr<Strategy>> Strategy::make(StrategyOptions options) {
-  TFD_TRY(check_devices(options));
-  auto group = TFD_TRY(make_group(options), options.kind->name);
-  return std::unique_ptr<Strategy>(new Strategy(std::move(options), std::move(group)));
-}
 
 int Strategy::num_replicas_in_sync() const { return group_->range().all; }
 bool Strategy::should_checkpoint() const { return group_->worker() == 0; }

@@ -4,7 +4,7 @@
 // program needs it.
 #include <nlohmann/json.hpp>
 
-#include "api/runners.hpp"
+#include "runners.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/ps_training.hpp"

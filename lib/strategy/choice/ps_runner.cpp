@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/runners.hpp"
+#include "runners.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/strategy/ps_run.hpp"
 #include "tfd/strategy/ps_training.hpp"

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/runners.hpp"
-#include "group_evaluation.hpp"
-#include "group_function.hpp"
-#include "group_place.hpp"
-#include "group_training.hpp"
-#include "program_parts.hpp"
+#include "group/group_evaluation.hpp"
+#include "group/group_function.hpp"
+#include "group/group_place.hpp"
+#include "group/group_training.hpp"
+#include "group/program_parts.hpp"
+#include "runners.hpp"
 #include "tfd/base/counted.hpp"
 #include "tfd/cluster/roles.hpp"
 #include "tfd/strategy/evaluator.hpp"
