@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/cli/tool.hpp"
 
+#include "tfd_version.hpp"
+
 namespace tfd::cli {
 
 std::string version() { return TFD_VERSION; }

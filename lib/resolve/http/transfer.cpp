@@ -11,6 +11,7 @@
 
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd_version.hpp"
 #include "url.hpp"
 
 namespace tfd::resolve::http {

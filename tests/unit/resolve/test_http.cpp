@@ -9,6 +9,7 @@
 
 #include "http_server.hpp"
 #include "tfd/resolve/fetcher.hpp"
+#include "tfd_version.hpp"
 
 using namespace tfd;
 using namespace tfd::kit;
