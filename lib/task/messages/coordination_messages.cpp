@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kLeastName = 4;  // an empty one
 
-// By the variants' indices. The gaps were barriers, until 0.2.
+// The tags are the variants' indices, but for the gaps, which were a barrier's until 0.2.
 enum class RequestTag : std::uint8_t { kGet, kPut, kAdd, kJoin, kLeave, kRead, kNumbers = 7 };
 enum class AnswerTag : std::uint8_t { kKey, kCounters, kGroup, kNumbers = 4 };
 

@@ -291,11 +291,11 @@ TEST_CASE("device training: the norm of all gradients is a metric, if the progra
     for (std::size_t i = 0; i < fused.of_steps.size(); ++i)
       CHECK(fused.of_steps[i].value() == doctest::Approx(threads.of_steps[i].value()).epsilon(1e-4));
     CHECK(fused.of_steps[0] == moved.of_steps[0]);
-    // Before clipping; and divided by the loss scale.
+    // Clipping doesn't change it.
     const auto clipped =
         norms_of(replicas, StepMode::kAuto, {R"(optimizer={"sgd": {"learning_rate": 0.1, "global_clipnorm": 0.001}})"});
     CHECK(clipped.of_steps[0].value() == doctest::Approx(moved.of_steps[0].value()).epsilon(1e-5));
-    // Of the mean of accumulated gradients, where they are applied.
+    // Accumulated gradients have one where they are applied: that of their mean.
     const auto waiting = norms_of(replicas, StepMode::kAuto,
                                   {R"(optimizer={"sgd": {"learning_rate": 0.1, "gradient_accumulation_steps": 3}})"});
     REQUIRE(waiting.of_steps.size() == 9);
