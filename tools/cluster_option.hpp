@@ -28,7 +28,7 @@ inline cli::Option cluster_option(std::string& target, std::string_view fallback
 inline cli::Option hostfile_option(std::string& target) {
   return {.names = "--hostfile",
           .placeholder = "FILE",
-          .help = "With --cluster mpi: mpirun's hostfile, where the variables don't say which hosts the ranks are on",
+          .help = "With --cluster mpi: mpirun's hostfile, if the environment doesn't name the hosts of the ranks",
           .target = &target,
           .complete = "file",
           .section = section::kWhere};

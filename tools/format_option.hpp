@@ -13,9 +13,7 @@ namespace tfd {
 inline cli::Option format_option(std::string& format) {
   return {.names = "--format",
           .placeholder = "FORM",
-          .help =
-              "How stdout has a training's events: a line of text for each, or of JSON; auto is text on a terminal, "
-              "else JSON",
+          .help = "Format of a training's events on stdout: text or JSON lines; auto: text on a terminal, else JSON",
           .target = &format,
           .choices = {"auto", "text", "json"},
           .env = "TFD_FORMAT",

@@ -44,8 +44,8 @@ cli::Option http_option(std::string& target) {
   return {.names = "--http",
           .placeholder = "[HOST:]PORT",
           .help =
-              "Show how it goes at http://HOST:PORT/, with /metrics, /livez and /readyz; without HOST on loopback, "
-              "0: a free port",
+              "Serve a status page at http://HOST:PORT/, with /metrics, /livez and /readyz. Default for HOST: "
+              "loopback; port 0: a free one",
           .target = &target,
           .section = section::kOutput,
           .essential = true};

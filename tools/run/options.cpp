@@ -69,8 +69,8 @@ std::vector<cli::Option> options(Asked& a) {
        .meant = meant_strategies()},
       {.names = "--replicas",
        .placeholder = "N",
-       .help = "Replicas of this worker, each on a device of its own, reduced to one update a step; with --strategy "
-               "multi-worker-mirrored those of the training, which the workers share",
+       .help = "Number of replicas of this worker, each on a device of its own, reduced to one update per step; with "
+               "--strategy multi-worker-mirrored, of the whole training",
        .target = &a.replicas,
        .shown_default = "1",
        .section = section::kWhere,
@@ -78,31 +78,30 @@ std::vector<cli::Option> options(Asked& a) {
        .most = 1024},
       {.names = "--batch",
        .placeholder = "OF",
-       .help =
-           "With --strategy multi-worker-mirrored: whose batch stays the same as workers leave and come, that of all "
-           "replicas, or of each, of which there is one for each device then",
+       .help = "With --strategy multi-worker-mirrored: which batch size stays the same when workers leave and join: "
+               "that of all replicas together, or that of each replica (then there is one per device)",
        .target = &a.batch,
        .choices = {"global", "per-replica"},
        .shown_default = "global",
        .section = section::kGroup},
       {.names = "--devices",
        .placeholder = "N|LIST",
-       .help = "The devices, one replica each, in place of --replicas: a count, gpu:all, or such as cpu:0,cpu:1",
+       .help = "Devices, one replica each, instead of --replicas: a count, gpu:all, or a list such as cpu:0,cpu:1",
        .target = &a.devices,
        .section = section::kWhere,
        .essential = true},
       {.names = "--step",
        .placeholder = "HOW",
        .help =
-           "A step on the devices is one module for all of them, or a thread for each device, and a sum on the host",
+           "How steps run on several devices: fused into one module, or on a thread per device with sums on the host",
        .target = &a.step,
        .choices = {"fused", "threads"},
        .shown_default = "fused, but on several CPUs, or with many small variables, threads",
        .section = section::kWhere},
       {.names = "--topology",
        .placeholder = "XxYxZxC",
-       .help = "With --strategy tpu: the mesh of chips and the cores of each, such as 2x2x1x2, or, with --explain, the "
-               "name of a system that isn't here, such as v4:2x2x4 or v6e-8",
+       .help = "With --strategy tpu: the mesh of chips and the cores per chip, such as 2x2x1x2; with --explain also "
+               "the name of a system, such as v4:2x2x4 or v6e-8",
        .target = &a.tpu.topology,
        .shown_default = "what the plug-in says of its devices",
        .section = section::kTpu},
@@ -159,9 +158,8 @@ std::vector<cli::Option> options(Asked& a) {
        .section = section::kOutput},
       {.names = "--dataset",
        .placeholder = "NAME|JSON|-",
-       .help =
-           "With --function, --predict and --evaluate: where its data come from, a dataset of the program, a pipeline, "
-           "or stdin: an example a line, {\"FIELD\": value, …}",
+       .help = "With --function, --predict and --evaluate: the data: a dataset of the program, a pipeline, or -: stdin "
+               "with one example per line, {\"FIELD\": value, …}",
        .target = &a.dataset,
        .complete = "tfd-run --list datasets PROGRAM",
        .section = section::kData},
@@ -185,17 +183,15 @@ std::vector<cli::Option> options(Asked& a) {
        .most = 32},
       {.names = "--collectives",
        .placeholder = "ENGINE",
-       .help =
-           "With --strategy multi-worker-mirrored: how workers exchange what they sum: shared memory within a host and "
-           "TCP between hosts, or one of them for all, or MPI",
+       .help = "With --strategy multi-worker-mirrored: how workers exchange gradients: shared memory within a host and "
+               "TCP between hosts (auto), one of them for all, or MPI",
        .target = &a.collectives,
        .choices = {"auto", "shm", "tcp", "mpi"},
        .shown_default = "auto",
        .section = section::kGroup},
       {.names = "--bucket-bytes",
        .placeholder = "SIZE",
-       .help = "With --strategy multi-worker-mirrored: cut what workers sum into buckets of this size; 0: cut nothing. "
-               "With "
+       .help = "With --strategy multi-worker-mirrored: sum gradients in buckets of this size; 0: in one piece. With "
                "--compat tensorflow: bytes_per_pack, the size of TensorFlow's packs",
        .target = &a.bucket_bytes,
        .shown_default = "128KiB by TCP; 0 in shared memory, and with --compat tensorflow",
@@ -224,7 +220,7 @@ std::vector<cli::Option> options(Asked& a) {
        .section = section::kGroup},
       {.names = "--silence",
        .placeholder = "DUR",
-       .help = "With --strategy multi-worker-mirrored: how long a worker may be silent before it is lost",
+       .help = "With --strategy multi-worker-mirrored: how long a worker may be silent before it counts as lost",
        .target = &a.silence,
        .shown_default = format_duration(strategy::RunOptions().silence),
        .section = section::kGroup},
@@ -235,7 +231,7 @@ std::vector<cli::Option> options(Asked& a) {
        .choices = {"tensorflow"},
        .section = section::kWhat},
       {.names = "--explain",
-       .help = "Say what a training here would do (devices, variables, what a step costs), without doing it",
+       .help = "Print what a training would do here (devices, variables, cost of a step), without running it",
        .target = &a.explain,
        .section = section::kWhat,
        .essential = true},
@@ -244,9 +240,7 @@ std::vector<cli::Option> options(Asked& a) {
        .target = &a.json,
        .section = section::kOutput},
       {.names = "--untrained",
-       .help =
-           "With --function, --predict and --evaluate: use the initial values of the variables, whatever checkpoints "
-           "there are",
+       .help = "With --function, --predict and --evaluate: use the variables' initial values, and no checkpoint",
        .target = &a.untrained,
        .section = section::kData},
       {.names = "--list",
@@ -261,7 +255,7 @@ std::vector<cli::Option> options(Asked& a) {
       {.cluster = "TF_CONFIG, else none; with --strategy parameter-server stdin first",
        .checkpoint = "Use the variables of this checkpoint for --function, or to begin a training",
        .trace = "data, compute, reduce, update",
-       .check = "Check program, cluster and task, and say what the program is made of, without running anything",
+       .check = "Check program, cluster and task, and print the parts of the program, without running anything",
        .keep_servers = "Leave the parameter servers running at the end",
        .insecure = "As a parameter server: listen where other hosts can connect, without a key",
        .timeout = "How long to wait for the spec, the servers, the chief, and, as chief at the end, the others"});
