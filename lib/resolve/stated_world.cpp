@@ -55,6 +55,7 @@ constexpr std::array kRows{
     Row{.variable = "AWS_BATCH_JOB_NUM_NODES", .host = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS"},
     Row{.variable = "SM_HOSTS", .reading = Reading::kJsonList, .hosts = "SM_HOSTS"},
     Row{.variable = "FLUX_JOB_SIZE", .members = "processes"},
+    Row{.variable = "HOROVOD_SIZE", .members = "processes"},
     Row{.variable = "WORLD_SIZE", .members = "processes", .host = "MASTER_ADDR", .port = "MASTER_PORT"},
 };
 

@@ -41,6 +41,10 @@ int next_attempt(const std::string& directory) {
   return last + 1;
 }
 
+std::string settings_in(const std::string& directory, int attempt) {
+  return fmt::format("{}/{}{:04}{}", directory, kPrefix, attempt, kSuffix);
+}
+
 /// "2026-11-29T16:00:00Z".
 std::string now_in_utc() {
   const std::time_t now = std::time(nullptr);
@@ -67,12 +71,25 @@ Json settings_of(const std::string& run, int attempt, std::string_view start) {
 
 bool is_run_record(std::string_view name) { return name == kEventsName || attempt_of(name) > 0; }
 
+std::optional<std::string> find_other_program(const std::string& directory, std::string_view start) {
+  const int last = next_attempt(directory) - 1;
+  if (last == 0) return std::nullopt;
+  std::string path = settings_in(directory, last);
+  const auto text = load_file(path);
+  if (!text) return std::nullopt;
+  const Json before = Json::parse(*text, nullptr, false), now = Json::parse(start, nullptr, false);
+  constexpr const char* kProgram = "program_sha256";
+  if (!before.contains(kProgram) || !now.contains("settings") || !now["settings"].contains(kProgram))
+    return std::nullopt;
+  if (before[kProgram] == now["settings"][kProgram]) return std::nullopt;
+  return path;
+}
+
 RunRecord::RunRecord(std::string directory, const std::string& run, std::string_view start, Log log)
     : directory_(std::move(directory)), log_(std::move(log)) {
   const int attempt = next_attempt(directory_);
   const std::string text = settings_of(run, attempt, start).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  const std::string path = fmt::format("{}/{}{:04}{}", directory_, kPrefix, attempt, kSuffix);
-  if (const auto saved = save_file(path, text); !saved) {
+  if (const auto saved = save_file(settings_in(directory_, attempt), text); !saved) {
     give_up(saved.error().message);
     return;
   }

@@ -5,6 +5,7 @@
 // settings-0002.json for the next one, and so on, and events.jsonl, to which all of them add their events. A failure to
 // write is a warning: the training continues without the record. Private to the room. Thread rule: the training's
 // thread.
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ namespace tfd::train {
 inline constexpr std::string_view kEventsName = "events.jsonl";
 /// True for "settings-0001.json" and its like, and for kEventsName.
 bool is_run_record(std::string_view name);
+/// The newest settings in the directory, if their program is not that of the `start` event, a line of JSON; nullopt:
+/// the program is the same, or there is nothing to compare.
+std::optional<std::string> find_other_program(const std::string& directory, std::string_view start);
 
 class RunRecord {
  public:

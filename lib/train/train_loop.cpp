@@ -323,8 +323,14 @@ Result<void> TrainLoop::say_start(bool joined) {
   else if (initial_)
     start.add("started_from", initial_->path);
   if (!options_.settings.empty()) start.add_raw("settings", options_.settings);
+  const std::string text = JsonLine(start).text();
+  if (role_.saves() && restored_)
+    if (const auto other = find_other_program(train_.checkpoint->directory, text))
+      report_.say(fmt::format("the program has changed since it last trained here ({}): {}", *other,
+                              nothing_left() ? "--start-over trains the new one from the beginning"
+                                             : "the training continues with the new one"));
   if (checkpoints_.are_saved() && !nothing_left())
-    report_.keep_record(train_.checkpoint->directory, checkpoints_.run(), JsonLine(start).text());
+    report_.keep_record(train_.checkpoint->directory, checkpoints_.run(), text);
   return report_.emit(std::move(start));
 }
 

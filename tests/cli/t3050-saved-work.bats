@@ -234,6 +234,21 @@ TABLE
 
 # ---- what is said
 
+@test "saved work: a line says that the program has changed since the checkpoints were made" {
+  cp -r "$EXAMPLES/linear" mine
+  run -0 --separate-stderr timeout 60 tfd-run mine --set train.steps=10 --set train.checkpoint.dir=ck </dev/null
+  run -0 --separate-stderr timeout 60 tfd-run mine --set train.steps=20 --set train.checkpoint.dir=ck </dev/null
+  [[ $stderr != *'has changed'* ]]
+  sed -i 's/"learning_rate": [0-9.]*/"learning_rate": 0.125/' mine/program.json
+  run -0 --separate-stderr timeout 60 tfd-run mine --set train.steps=30 --set train.checkpoint.dir=ck </dev/null
+  [[ $stderr == *'the program has changed since it last trained here (ck/settings-0002.json): the training continues with the new one'* ]]
+  run -0 --separate-stderr timeout 60 tfd-run mine --set train.steps=30 --set train.checkpoint.dir=ck </dev/null
+  [[ $stderr != *'has changed'* ]]
+  sed -i 's/"learning_rate": [0-9.]*/"learning_rate": 0.25/' mine/program.json
+  run -0 --separate-stderr timeout 60 tfd-run mine --set train.steps=30 --set train.checkpoint.dir=ck </dev/null
+  [[ $stderr == *'(ck/settings-0003.json): --start-over trains the new one from the beginning'* ]]
+}
+
 @test "saved work: a training that stops early says once what it saved" {
   falling_program 10 2
   run -0 --separate-stderr timeout 60 tfd-run program.json --cluster none --format text --set train.checkpoint.every=never

@@ -51,6 +51,7 @@ alone() {
   refused DSTACK_NODES_NUM=2 -- 'tfd-run: DSTACK_NODES_NUM is 2: '
   refused AWS_BATCH_JOB_NUM_NODES=2 -- 'tfd-run: AWS_BATCH_JOB_NUM_NODES is 2: '
   refused FLUX_JOB_SIZE=2 -- 'tfd-run: FLUX_JOB_SIZE is 2: '
+  refused HOROVOD_SIZE=2 -- 'tfd-run: HOROVOD_SIZE is 2: '
   refused 'SM_HOSTS=["algo-1","algo-2"]' -- 'tfd-run: SM_HOSTS is ["algo-1","algo-2"]: '
   refused TPU_WORKER_HOSTNAMES=t-0,t-1 TPU_WORKER_ID=0 -- '--strategy tpu --cluster tpu makes one training of them'
   refused MEGASCALE_NUM_SLICES=2 MEGASCALE_SLICE_ID=1 MEGASCALE_COORDINATOR_ADDRESS=z TPU_WORKER_HOSTNAMES=x,y -- '--rendezvous z:29400 --nnodes 4'

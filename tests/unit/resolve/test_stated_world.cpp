@@ -82,6 +82,8 @@ TEST_CASE("stated world: clouds and batch systems") {
         R"(SM_HOSTS=["algo-1","algo-2"]: 2 hosts: tfd-launch --rendezvous algo-1:29400 --nnodes 2)");
   CHECK(stated({{"FLUX_JOB_SIZE", "2"}, {"FLUX_TASK_RANK", "1"}}) ==
         "FLUX_JOB_SIZE=2: 2 processes: tfd-launch --rendezvous HOST:PORT --nnodes $FLUX_JOB_SIZE");
+  CHECK(stated({{"HOROVOD_SIZE", "4"}, {"HOROVOD_RANK", "0"}}) ==
+        "HOROVOD_SIZE=4: 4 processes: tfd-launch --rendezvous HOST:PORT --nnodes $HOROVOD_SIZE");
 }
 
 TEST_CASE("stated world: hosts and slices of a TPU") {
