@@ -39,6 +39,18 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   [ "${#lines[@]}" -le 11 ]
 }
 
+@test "plot: epochs are the points of a training that has more of them than step events" {
+  for i in 1 2 3 4; do echo "{\"event\":\"epoch\",\"epoch\":$i,\"epochs\":4,\"step\":$((i * 5)),\"metrics\":{\"loss\":$((8 / i)).5}}"; done >epochs
+  echo '{"event":"step","step":20,"metrics":{"loss":2.25}}' >>epochs
+  tfd-plot --svg all.svg epochs
+  grep -v '"epoch":[123]' epochs | tfd-plot --svg last.svg
+  points() { grep -oE "<path[^>]* d='[^']*'" "$1" | grep -oE '[ML][0-9.]+,[0-9.]+' | wc -l; }
+  [ "$(points all.svg)" -gt "$(points last.svg)" ]
+  grep -v '"step":20,"m' epochs >no-steps # none at all: those of the epochs
+  run -0 tfd-plot no-steps
+  [[ $output == *loss*train* ]]
+}
+
 @test "plot: a low chart has its lines for the curve" {
   for height in 8 10 13; do
     run -0 tfd-plot --metric loss --height "$height" a.jsonl

@@ -32,6 +32,18 @@ train() {
     --set 'train.checkpoint={"dir": "ck", "every": 10, "keep": 2}' </dev/null
 }
 
+@test "checkpoint: the folder of a program means its checkpoints, in tfd-data its datasets" {
+  cp -r "$EXAMPLES/linear" mine
+  run -1 --separate-stderr tfd-checkpoint list mine
+  [ "$stderr" = 'tfd-checkpoint: no checkpoint in mine' ]
+  run -0 tfd-run -q mine --set train.steps=30 --set train.checkpoint.dir=mine/checkpoints </dev/null
+  run -0 --separate-stderr tfd-checkpoint list mine
+  [[ ${lines[-1]} == *mine/checkpoints/step-00000030.safetensors ]]
+  run -0 --separate-stderr tfd-checkpoint diff mine mine/checkpoints
+  run -0 --separate-stderr tfd-run mine --checkpoint mine --set train.steps=1 --set train.checkpoint=null </dev/null
+  run -0 --separate-stderr tfd-data mine --take 1
+}
+
 @test "checkpoint: list has a training's checkpoints in the order in which they were written" {
   train
   run -0 --separate-stderr tfd-checkpoint list ck

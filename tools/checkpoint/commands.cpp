@@ -18,6 +18,7 @@
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/columns.hpp"
+#include "tfd/variable/checkpoint_directory.hpp"
 #include "tfd/variable/checkpoint_index.hpp"
 
 namespace tfd::checkpoint_tool {
@@ -309,7 +310,7 @@ Result<void> save_folder(const std::string& folder, const tensor::SafetensorsFil
 }
 
 Result<ExitCode> convert(const Asked& a, cli::Io& io) {
-  const std::string& path = a.paths.front();
+  const std::string path = variable::checkpoint_directory(a.paths.front());
   std::error_code error;
   const bool is_folder = fs::is_directory(path, error) && !variable::is_checkpoint_in_parts(path) &&
                          TFD_TRY(variable::read_checkpoint_index(path)).checkpoints.empty();

@@ -8,6 +8,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/variable/checkpoint.hpp"
+#include "tfd/variable/checkpoint_directory.hpp"
 
 namespace tfd::checkpoint_tool {
 
@@ -42,8 +43,9 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) || variable::is_checkpoint_in_parts(path)) return std::vector{path};
   std::vector<std::string> out;
-  for (auto& [step, file] : TFD_TRY(variable::list_checkpoints(path))) out.push_back(std::move(file));
-  if (out.empty()) return fail(Code::kNotFound, "no checkpoint in {}", path);
+  const std::string directory = variable::checkpoint_directory(path);
+  for (auto& [step, file] : TFD_TRY(variable::list_checkpoints(directory))) out.push_back(std::move(file));
+  if (out.empty()) return fail(Code::kNotFound, "no checkpoint in {}", directory);
   return out;
 }
 

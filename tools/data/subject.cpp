@@ -10,6 +10,7 @@
 #include "tfd/data/plan.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/program/names.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/step/program_data.hpp"
 #include "tfd/tensor/json.hpp"
@@ -81,7 +82,8 @@ Result<Subject> find_in_program(const Request& request, const data::DatasetConte
 
 }  // namespace
 
-Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io) {
+Result<Subject> find_subject(Request request, std::function<void(const Error&)> skipped, const cli::Io& io) {
+  request.file = program::program_file(request.file);
   const std::string text = request.file == "-" ? TFD_TRY(process::read_all(io.in_fd, Deadline::never()), "stdin")
                                                : TFD_TRY(load_file(request.file));
   const ordered_json json = TFD_TRY(tensor::parse_json(text), printable(request.file));

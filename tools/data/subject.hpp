@@ -35,6 +35,6 @@ Result<OpenSubject> open(const Subject& subject);
 
 /// kNotFound, kInvalidArgument: "FILE: [1].batch.size: must be positive". `skipped` is called with each error that is
 /// ignored.
-Result<Subject> find_subject(const Request& request, std::function<void(const Error&)> skipped, const cli::Io& io);
+Result<Subject> find_subject(Request request, std::function<void(const Error&)> skipped, const cli::Io& io);
 
 }  // namespace tfd::data_tool

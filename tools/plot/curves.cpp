@@ -64,6 +64,7 @@ Result<void> Charts::add(std::string_view text, const std::string& run) {
     has_points = TFD_TRY(add_line(line, run), fmt::format("{}:{}", printable(run), number)) || has_points;
   }
   if (!has_points) return fail(Code::kInvalidArgument, "{}: no event has a metric", printable(run));
+  choose_between_steps_and_epochs();
   return {};
 }
 
@@ -75,12 +76,13 @@ Result<bool> Charts::add_line(std::string_view line, const std::string& run) {
                 "not an event: must be the JSON lines that tfd-run and tfd-coordinate print ({{\"event\": …}})");
   const auto event = json["event"].get<std::string>();
   if (event == "start") runs_.back().second = settings_in(json);
-  if ((event != "step" && event != "eval") || !json.contains("metrics")) return false;
+  if ((event != "step" && event != "eval" && event != "epoch") || !json.contains("metrics")) return false;
   if (event == "eval" && !json.contains("step")) return false;  // of initial values
   if (!json.contains("step") || !json["step"].is_number_integer() || !json["metrics"].is_object())
     return fail(Code::kInvalidArgument, "not a {} event: 'step' must be a number and 'metrics' an object", event);
   const bool is_of_task = json.contains("task") && json["task"].is_string() && json["task"] != "local";
-  const Curve whose{run, is_of_task ? json["task"].get<std::string>() : std::string(), event == "eval", {}};
+  const Curve whose{run, is_of_task ? json["task"].get<std::string>() : std::string(), event == "eval",
+                    event == "epoch"};
   bool has_points = false;
   for (const auto& [metric, value] : json["metrics"].items()) {
     if (!value.is_number()) continue;  // "NaN", "Infinity"
@@ -104,10 +106,25 @@ void Charts::add_point(const std::string& metric, const Curve& of, std::int64_t 
   auto chart = std::ranges::find(charts_, metric, &Chart::metric);
   if (chart == charts_.end()) chart = charts_.insert(metric == "loss" ? charts_.begin() : charts_.end(), {metric, {}});
   auto curve = std::ranges::find_if(chart->curves, [&](const Curve& one) {
-    return one.run == of.run && one.task == of.task && one.is_eval == of.is_eval;
+    return one.run == of.run && one.task == of.task && one.is_eval == of.is_eval && one.is_of_epochs == of.is_of_epochs;
   });
   if (curve == chart->curves.end()) curve = chart->curves.insert(curve, of);
   curve->points.insert_or_assign(step, value);
+}
+
+void Charts::choose_between_steps_and_epochs() {
+  for (Chart& chart : charts_) {
+    for (auto epochs = std::ranges::find_if(chart.curves, &Curve::is_of_epochs); epochs != chart.curves.end();
+         epochs = std::ranges::find_if(chart.curves, &Curve::is_of_epochs)) {
+      epochs->is_of_epochs = false;
+      const auto steps = std::ranges::find_if(chart.curves, [&](const Curve& one) {
+        return &one != &*epochs && one.run == epochs->run && one.task == epochs->task && !one.is_eval;
+      });
+      if (steps == chart.curves.end()) continue;
+      if (steps->points.size() < epochs->points.size()) std::swap(steps->points, epochs->points);
+      chart.curves.erase(epochs);
+    }
+  }
 }
 
 std::map<std::string, std::string> Charts::names_of_runs() const {

@@ -18,7 +18,8 @@ struct Curve {
   std::string run;        // its name in the legend
   std::string task = {};  // of a worker that prints its own
   bool is_eval = false;
-  std::map<std::int64_t, double> points;  // by step: where a run went back to a checkpoint, the later value
+  bool is_of_epochs = false;                   // of `epoch` events, until one of both is left
+  std::map<std::int64_t, double> points = {};  // by step: where a run went back to a checkpoint, the later value
 };
 /// One metric, with the curves of all runs in their order.
 struct Chart {
@@ -42,6 +43,8 @@ class Charts {
  private:
   Result<bool> add_line(std::string_view line, const std::string& run);
   void add_point(const std::string& metric, const Curve& of, std::int64_t step, double value);
+  /// Keeps one of a run's two curves, over its `step` events or its `epoch` events: the one with more points.
+  void choose_between_steps_and_epochs();
   std::map<std::string, std::string> names_of_runs() const;
 
   using Settings = std::map<std::string, std::string>;  // "optimizer.adam.learning_rate" -> "0.1"

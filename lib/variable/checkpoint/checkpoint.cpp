@@ -14,6 +14,7 @@
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/tensor/safetensors.hpp"
+#include "tfd/variable/checkpoint_directory.hpp"
 #include "tfd/variable/checkpoint_reader.hpp"
 #include "tfd/variable/unfinished_checkpoint.hpp"
 
@@ -253,11 +254,19 @@ Result<std::optional<Checkpoint>> load_latest_checkpoint(const CheckpointIndex& 
               newest_error->message);
 }
 
+std::string checkpoint_directory(const std::string& path) {
+  const fs::path folder(path), own = folder / "checkpoints";
+  std::error_code error;
+  const bool is_program = fs::exists(folder / "program.json", error) && !fs::exists(folder / "index.json", error);
+  return is_program && fs::is_directory(own, error) ? own.string() : path;
+}
+
 Result<Checkpoint> load_named_checkpoint(const std::string& path, std::vector<std::string>* skipped) {
   std::error_code error;
   if (!fs::is_directory(path, error) || is_checkpoint_in_parts(path)) return std::move(TFD_TRY(load_any(path)).first);
-  auto latest = TFD_TRY(load_latest_checkpoint(path, skipped));
-  if (!latest) return fail(Code::kNotFound, "no checkpoint in {}", path);
+  const std::string directory = checkpoint_directory(path);
+  auto latest = TFD_TRY(load_latest_checkpoint(directory, skipped));
+  if (!latest) return fail(Code::kNotFound, "no checkpoint in {}", directory);
   return std::move(*latest);
 }
 
