@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The frameworks that tests/cluster needs: frameworks.sh CACHE prints VARIABLE=PYTHON for each of TFD_JAX_PYTHON,
-# TFD_KERAS_PYTHON, TFD_TENSORFLOW_PYTHON, TFD_TENSORBOARD_PYTHON and TFD_TORCH_PYTHON that isn't set yet.
+# TFD_KERAS_PYTHON, TFD_TENSORFLOW_PYTHON, TFD_TENSORBOARD_PYTHON, TFD_TORCH_PYTHON, TFD_MLFLOW_PYTHON and TFD_WANDB_PYTHON
+# that isn't set yet.
 # frameworks.sh CACHE site prints TFD_SITE_PYTHON alone, the generator of the site (30 MB).
 #
 # An environment of Python is made of each list in scripts/frameworks, once, in CACHE: it is put into its place when it is
@@ -88,3 +89,4 @@ if [ "${2:-}" = site ]; then
 fi
 offer keras "jax, optax, flax.nnx, keras, tensorflow, tensorboard" TFD_JAX_PYTHON TFD_KERAS_PYTHON TFD_TENSORFLOW_PYTHON TFD_TENSORBOARD_PYTHON
 offer torch "torch, torchax, optax, transformers" TFD_TORCH_PYTHON
+offer tracking "mlflow, wandb" TFD_MLFLOW_PYTHON TFD_WANDB_PYTHON
