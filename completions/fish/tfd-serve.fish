@@ -11,7 +11,7 @@ complete -c tfd-serve -l data-root -x -a '(__fish_complete_directories)' -d 'Whe
 complete -c tfd-serve -l devices -x -d 'Devices of each worker: a count, gpu:all, or such as cpu:0,cpu:1; each runs one replica of every step'
 complete -c tfd-serve -l output -r -F -d 'Write the spec to this file once all tasks are ready'
 complete -c tfd-serve -l log-dir -x -a '(__fish_complete_directories)' -d 'Keep what tasks write on stderr, too: DIR/worker-1.log, for tfd-status --logs'
-complete -c tfd-serve -l http -x -d 'Show how it goes at http://HOST:PORT/, with /metrics, /livez and /readyz; without HOST on loopback, 0: a free port'
+complete -c tfd-serve -l http -x -d 'Serve a status page at http://HOST:PORT/, with /metrics, /livez and /readyz. Default for HOST: loopback; port 0: a free one'
 complete -c tfd-serve -l ready-fd -x -d 'Write the spec to this descriptor once all tasks are ready'
 complete -c tfd-serve -l detach -d 'Print the spec and return; go on in the background'
 complete -c tfd-serve -l once -d 'End with the coordinator\'s goodbye, with several tasks, too'
