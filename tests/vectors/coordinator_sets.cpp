@@ -13,6 +13,7 @@
 #include "tfd/coordinator/closure_queue.hpp"
 #include "tfd/coordinator/closures.hpp"
 #include "tfd/coordinator/failures.hpp"
+#include "tfd/task/task_server.hpp"
 #include "tfd/tensor/json.hpp"
 
 namespace tfd::vectors {

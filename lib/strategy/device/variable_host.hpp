@@ -12,6 +12,7 @@
 
 #include "tfd/program/program.hpp"
 #include "tfd/step/replica_copies.hpp"
+#include "tfd/step/row_lookup.hpp"
 #include "tfd/step/rules.hpp"
 #include "tfd/variable/store.hpp"
 

@@ -19,6 +19,7 @@
 #include "gate.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
+#include "tfd/task/task_server.hpp"
 
 namespace tfd::bed {
 

@@ -247,7 +247,7 @@ TEST_CASE("device training: every optimizer gives what it gives on the host, wit
 /// last.
 struct Norms {
   std::vector<std::optional<double>> of_steps;
-  NamedState state;
+  tensor::NamedTensors state;
 };
 Norms norms_of(int replicas, StepMode step, std::vector<std::string> overrides) {
   const tfd::test::TemporaryDirectory directory;
@@ -255,7 +255,7 @@ Norms norms_of(int replicas, StepMode step, std::vector<std::string> overrides) 
   const auto program = program_of(directory.path(), std::move(overrides));
   DeviceTrainingOptions options{.make_engine = engine_maker(replicas), .replicas = replicas, .step = step};
   Norms out;
-  options.train.write_event = [&](const std::string& line) -> Result<void> {
+  options.train.write_event = [&](std::string_view line) -> Result<void> {
     const auto event = nlohmann::json::parse(line);
     if (event["event"] != "step") return {};
     const auto& metrics = event["metrics"];
@@ -277,7 +277,7 @@ TEST_CASE("device training: the norm of all gradients is a metric, if the progra
     const auto moved = norms_of(replicas, StepMode::kFused, {descent, "train.steps=1"});
     double squares = 0;
     for (const std::string name : {"w", "b", "h"}) {
-      const auto of = [&](const NamedState& state) {
+      const auto of = [&](const tensor::NamedTensors& state) {
         return numbers(std::ranges::find(state, name, &std::pair<std::string, Tensor>::first)->second);
       };
       const auto before = of(begin.state), after = of(moved.state);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "small_cluster.hpp"
+#include "tfd/task/task_server.hpp"
 
 namespace tfd::task::test {
 

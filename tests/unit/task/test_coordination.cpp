@@ -7,6 +7,7 @@
 #include "coordination/coordination_service.hpp"
 #include "small_cluster.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/task/task_server.hpp"
 #include "tfd/task/worker_group.hpp"
 
 namespace tfd::task::test {
@@ -247,7 +248,7 @@ class CoordinationBed {
   Placement placement{.ps = {{"ps:0", "ps0:1"}}, .variables = {}, .placed = {}};
 
  private:
-  EndpointFactory endpoints() {
+  transport::EndpointFactory endpoints() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
   std::unique_ptr<transport::InprocNetwork> network_ = transport::make_inproc_network();

@@ -146,12 +146,12 @@ TEST_CASE("copies: a checkpoint has one value, and any number of replicas goes o
   const auto two = step::ReplicaCopies::make(program, 2).value();
   const auto three = step::ReplicaCopies::make(program, 3).value();
   const auto count = [](std::int64_t value) { return Tensor::scalar(DType::kS64, value); };
-  const step::ReplicaCopies::State stored{{"before", one_number(1)},
-                                          {"c/.replica/0-of-2", threes(4)},
-                                          {"c/.replica/0-of-2/.optimizer/updates", count(2)},
-                                          {"c/.replica/1-of-2", threes(5)},
-                                          {"c/.replica/1-of-2/.optimizer/updates", count(3)},
-                                          {".iterations", count(3)}};
+  const tensor::NamedTensors stored{{"before", one_number(1)},
+                                    {"c/.replica/0-of-2", threes(4)},
+                                    {"c/.replica/0-of-2/.optimizer/updates", count(2)},
+                                    {"c/.replica/1-of-2", threes(5)},
+                                    {"c/.replica/1-of-2/.optimizer/updates", count(3)},
+                                    {".iterations", count(3)}};
   const auto saved = two.gather(stored).value();
   REQUIRE(saved.size() == 4);
   CHECK(saved[0].first == "before");

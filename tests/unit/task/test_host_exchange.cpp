@@ -60,7 +60,7 @@ class ExchangeBed {
   void stop() { server_.reset(); }
 
  private:
-  EndpointFactory endpoints() {
+  transport::EndpointFactory endpoints() {
     return [this](transport::EndpointOptions options) { return network_->make_endpoint(std::move(options)); };
   }
   Placement placement_{.ps = {{"ps:0", "service:1"}}, .variables = {}, .placed = {}};

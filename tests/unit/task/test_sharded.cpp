@@ -106,10 +106,10 @@ TEST_CASE("shards: the state of all is one of whole variables, and cut anew for 
   SmallCluster three(tables(3, adam), 3), two(tables(2, adam), 2), one(tables(1, adam), 1);
   for (int step = 0; step < 2; ++step) REQUIRE(three.run("push", {counted(static_cast<float>(step))}));
   const auto export_all = [](SmallCluster& cluster, int count) {
-    std::vector<State> parts;
+    std::vector<tensor::NamedTensors> parts;
     for (int i = 0; i < count; ++i) {
-      auto part =
-          cluster.ask<State>([&](Deadline deadline, auto done) { cluster.server(i).export_state(deadline, done); });
+      auto part = cluster.ask<tensor::NamedTensors>(
+          [&](Deadline deadline, auto done) { cluster.server(i).export_state(deadline, done); });
       REQUIRE(part);
       parts.push_back(std::move(*part));
     }
@@ -118,7 +118,7 @@ TEST_CASE("shards: the state of all is one of whole variables, and cut anew for 
     return std::map<std::string, Tensor>(joined->begin(), joined->end());
   };
   const auto import_all = [](SmallCluster& cluster, int count, const std::map<std::string, Tensor>& whole) {
-    const auto parts = cut_state(cluster.placement, State(whole.begin(), whole.end()));
+    const auto parts = cut_state(cluster.placement, tensor::NamedTensors(whole.begin(), whole.end()));
     REQUIRE(parts);
     for (int i = 0; i < count; ++i)
       CHECK(cluster.ask<void>([&](Deadline deadline, auto done) {

@@ -2,6 +2,7 @@
 //
 // A custom optimizer, run by the parameter servers.
 #include "small_cluster.hpp"
+#include "tfd/task/task_server.hpp"
 
 using namespace tfd;
 using namespace tfd::task;
