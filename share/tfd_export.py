@@ -13,6 +13,7 @@ It writes what tfd-program(5) describes: program.json, one StableHLO module (tex
 that needs only what is exported from: numpy, which all frameworks bring, and the framework itself. The manual is tfd-export(1).
 """
 import contextlib
+import csv
 import difflib
 import fnmatch
 import importlib.util
@@ -3087,23 +3088,103 @@ def _load_model(path):
         return k.saving.load_model(path)
 
 
-def _columns(path, label):
-    """x and y of a .csv, which may have a header."""
-    with open(path, encoding="utf-8") as file:
-        first = [one.strip().strip('"') for one in file.readline().split(",")]
-    has_header = not all(re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|nan", one) for one in first)
-    names = first if has_header else [str(i) for i in range(len(first))]
-    if label is not None and label not in names and not (label.isdigit() and int(label) < len(names)):
-        raise _Refused(f"{path} has no column {label!r} (there are {', '.join(names)})")
-    place = len(names) - 1 if label is None else names.index(label) if label in names else int(label)
-    values = np.loadtxt(path, "float32", delimiter=",", skiprows=int(has_header), ndmin=2)
-    y = values[:, place]
-    return {"x": np.delete(values, place, axis=1), "y": y.astype("int32") if np.array_equal(y, np.trunc(y)) else y}
+class _Table:
+    """A .csv: its columns, {name: numbers, or a list of words}; the place of the label; and the rows as a spreadsheet counts them."""
+
+    def __init__(self, path, label):
+        self.path = path
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            first = [one.strip() for one in next(csv.reader(file), [])]
+        has_header = not all(map(_is_number, first))
+        names = first if has_header else [str(i) for i in range(len(first))]
+        if label is not None and label not in names and not (label.isdigit() and int(label) < len(names)):
+            raise _Refused(f"{path} has no column {label!r} (there are {', '.join(names)})")
+        if len(set(names)) < len(names):
+            raise _Refused(f"{path} has two columns called {next(name for name in names if names.count(name) > 1)!r}")
+        self.label = names[-1] if names and label is None else label if label in names else names[int(label)] if names else None
+        try:
+            values = np.loadtxt(path, "float32", delimiter=",", skiprows=int(has_header), ndmin=2, encoding="utf-8-sig")
+            self.lines, self.columns = range(1 + has_header, 1 + has_header + len(values)), dict(zip(names, values.T))
+        except ValueError:  # quotes, words, or rows of another length
+            self._read_rows(names, int(has_header))
+
+    def _read_rows(self, names, skipped):
+        with open(self.path, encoding="utf-8-sig", newline="") as file:
+            rows = [(line, row) for line, row in enumerate(csv.reader(file), 1) if line > skipped and any(map(str.strip, row))]
+        for line, row in rows:
+            if len(row) != len(names):
+                raise _Refused(f"{self.path}: line {line} has {len(row)} columns, not {len(names)}")
+        self.lines = [line for line, _ in rows]
+        self.columns = {}
+        for place, name in enumerate(names):
+            cells = [row[place].strip() for _, row in rows]
+            others = [i for i, cell in enumerate(cells) if not _is_number(cell)]
+            if others and ("" in cells or len(others) < len(cells)):
+                empty = cells.index("") if "" in cells else others[0]
+                raise _Refused(f"{self.path}: column {name!r} has {'no value' if '' in cells else repr(cells[empty]) + ', not a number,'} in line {self.lines[empty]}")
+            self.columns[name] = cells if others else np.array([float(cell) for cell in cells], "float32")
+
+    def arrays(self, inputs, words, say):
+        """{field: array} for a model's inputs, {name: (shape of a row, whether it takes whole numbers)}. words: the vocabularies so far, which this adds to."""
+        x = [name for name in self.columns if name != self.label]
+        arrays = {}
+        if inputs and set(inputs) <= set(x) and (len(inputs) > 1 or next(iter(inputs.values()))[0] in ((), (1,))):
+            for name, (shape, whole) in inputs.items():
+                if shape not in ((), (1,)):
+                    raise _Refused(f"{self.path}: the model's input {name!r} has the shape {list(shape)} for each row, but the column is one number")
+                values = self._numbers(name, whole, words, say)
+                arrays[f"x/{name}" if len(inputs) > 1 else "x"] = values.reshape(len(values), *shape)
+        elif len(inputs) > 1:
+            missing = next(name for name in inputs if name not in x)
+            raise _Refused(f"{self.path} has no column for the model's input {missing!r} (there are {', '.join(x)})")
+        else:
+            whole = any(whole for _, whole in inputs.values())
+            columns = [self._numbers(name, whole, words, say) for name in x]
+            arrays["x"] = np.stack(columns, axis=1) if columns else np.zeros((len(self.lines), 0), "float32")
+        y = self.columns[self.label]
+        arrays["y"] = self._coded(self.label, f"label {self.label!r}", words, say) if isinstance(y, list) else _whole(y)
+        return arrays
+
+    def _numbers(self, name, whole, words, say):
+        values = self.columns[name]
+        if not isinstance(values, list):
+            return _whole(values) if whole else values
+        if not whole:
+            raise _Refused(f"{self.path}: column {name!r} has words, such as {values[0]!r} in line {self.lines[0]}, but the model takes floating-point numbers: give "
+                           f'them a whole-number input of their own, such as keras.Input((), dtype="int32", name={json.dumps(name)}), or a "vocabulary": '
+                           "tfd-pipeline(5)")
+        return self._coded(name, f"column {name!r}", words, say)
+
+    def _coded(self, name, what, words, say):
+        """The words of a column as their places in its vocabulary, which is sorted."""
+        cells = self.columns[name]
+        if name not in words:
+            words[name] = sorted(set(cells))
+            shown = [f"{word!r} is {i}" for i, word in enumerate(words[name])]
+            say(f"{what}: {', '.join(shown if len(shown) < 8 else [*shown[:3], '…', shown[-1]])}")
+        places = {word: i for i, word in enumerate(words[name])}
+        for line, cell in zip(self.lines, cells):
+            if cell not in places:
+                raise _Refused(f"{self.path}: {what} has {cell!r} in line {line}, which the data to train with don't have")
+        return np.array([places[cell] for cell in cells], "int32")
 
 
-def _read_arrays(stated, label):
-    """The arrays that --data or --test names, {field: array}."""
-    arrays = {}
+def _is_number(text):
+    try:
+        float(text)
+        return True
+    except ValueError:
+        return False
+
+
+def _whole(values):
+    """As integers, if all are."""
+    return values.astype("int32") if np.array_equal(values, np.trunc(values)) else values
+
+
+def _read_data(stated, label):
+    """What --data or --test names: {field: array}, and a _Table for each .csv, by its path."""
+    found = {}
     for one in stated:
         field, _, path = one.rpartition("=")
         if not path.endswith((".npz", ".csv", ".npy")) or (path.endswith(".npy") and not field):
@@ -3112,16 +3193,32 @@ def _read_arrays(stated, label):
             raise _Refused(f"--label is for .csv, not for {path}", 64)
         try:
             if path.endswith(".npy"):
-                arrays[field] = np.load(path)
+                found[field] = np.load(path)
+            elif path.endswith(".csv"):
+                found[path] = _Table(path, label)
             else:
-                arrays |= _columns(path, label) if path.endswith(".csv") else np.load(path)
+                found |= np.load(path)
         except (OSError, ValueError) as problem:
             raise _Refused(_first_line(problem) if isinstance(problem, OSError) else f"{path} can't be read: {_first_line(problem)}") from None
+    return found
+
+
+def _as_arrays(stated, found, model, words, say):
+    """The arrays that --data or --test names, {field: array}, with the columns of a .csv as the model takes them."""
+    arrays = {}
+    for name, one in found.items():
+        arrays |= one.arrays(_inputs_of(model), words, say) if isinstance(one, _Table) else {name: one}
     rows = {np.shape(array)[:1] for array in arrays.values()}
     if len(rows) != 1 or rows & {(), (0,)}:
         shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
         raise _Refused(f"{' '.join(stated)}: all arrays must have the same number of rows, not none (there are {shapes})")
     return arrays
+
+
+def _inputs_of(model):
+    """A Keras model's inputs, {name: (the shape of a row, whether it takes whole numbers)}."""
+    inputs = getattr(model, "inputs", None) if _is_keras(model) else None
+    return {one.name: (tuple(one.shape[1:]), "int" in str(one.dtype)) for one in inputs or []}
 
 
 def _tree(arrays):
@@ -3384,15 +3481,18 @@ def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     fit = arguments[:1] == ["fit"]
     name, asked = "tfd fit" if fit else "tfd_export", None
+
+    def say(text):
+        if not getattr(asked, "quiet", False):
+            print(f"{name}: {text}", file=sys.stderr, flush=True)
+
     try:
         asked = _parser(fit).parse_args(arguments[1:] if fit else arguments)
         _check_options(asked)
         _check_model(asked.model)
         if missing := _missing(asked.model, asked.load):
             raise _Refused(missing, 78)
-        arrays, test = (_read_arrays(stated, asked.label) if stated and not asked.load else None for stated in (asked.data, asked.test))
-        if fit and asked.validation_split is not None:
-            arrays, test = _split(arrays, asked.validation_split)
+        read = [(stated, _read_data(stated, asked.label)) if stated and not asked.load else None for stated in (asked.data, asked.test)]
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is installed
         if fit:
@@ -3405,6 +3505,10 @@ def main(arguments=None):
             if _is_keras(model):
                 raise _Refused("--state-dict is for torch modules", 64)
             _load_state_dict(model, asked.state_dict)
+        words = {}
+        arrays, test = (_as_arrays(*one, model, words, say) if one else None for one in read)
+        if fit and asked.validation_split is not None:
+            arrays, test = _split(arrays, asked.validation_split)
         if asked.load:
             _save_with(model, asked)
             print(asked.to)

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# tfd fit: tables with words, what a folder already has, and what goes wrong.
+# bats file_tags=shared
+
+bats_require_minimum_version 1.5.0
+load export-bed
+
+# Models of Keras, and a table of 96 people.
+keras_models() {
+  needs TFD_KERAS_PYTHON "keras and jax"
+  without_tensorflow
+  export PATH=$(dirname "$PYTHON"):$PATH
+  cat >make.py <<'PY'
+import keras, numpy as np
+random = np.random.default_rng(1)
+numbers = random.normal(0, 1, (96, 2)).round(3)
+cities = ["Rome", "Oslo", "Paris"]
+rows = [f"{a},{cities[i % 3]},{b},{'yes' if a > 0 else 'no'}\n" for i, (a, b) in enumerate(numbers)]
+open("people.csv", "w").writelines(["age,city,height,churn\n", *rows])
+open("plain.csv", "w").writelines(["age,height,churn,other\n", *(f"{a},{b},{int(a > 0)},{int(b > 0)}\n" for a, b in numbers)])
+keras.utils.set_random_seed(1)
+age, height = keras.Input((1,), name="age"), keras.Input((), name="height")
+city = keras.Input((), name="city", dtype="int32")
+every = [age, keras.ops.expand_dims(height, 1), keras.layers.Embedding(3, 2)(city)]
+model = keras.Model([age, height, city], keras.layers.Dense(1, "sigmoid")(keras.layers.Concatenate()(every)))
+model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
+model.save("named.keras")
+for columns in (2, 3):
+    model = keras.Sequential([keras.Input((columns,)), keras.layers.Dense(1, "sigmoid")])
+    model.compile("adam", "binary_crossentropy")
+    model.save(f"plain{columns}.keras")
+PY
+  "$PYTHON" make.py
+}
+
+# tfd fit fails with this code, and this is its only line.
+fails() { # CODE LINE ARGS…
+  run "-$1" --separate-stderr tfd fit "${@:3}"
+  [[ -z $output && $stderr == "tfd fit: "$2 ]] || { echo "$stderr"; return 1; }
+}
+
+@test "fit: words of a .csv are numbers by their vocabulary, for the label and for inputs of whole numbers" {
+  keras_models
+  run -0 --separate-stderr tfd fit named.keras --data people.csv --label churn --epochs 2
+  [ "$output" = trained.keras ]
+  [[ $stderr == "tfd fit: column 'city': 'Oslo' is 0, 'Paris' is 1, 'Rome' is 2"$'\n'"tfd fit: label 'churn': 'no' is 0, 'yes' is 1"$'\n'* ]]
+  "$PYTHON" - <<'PY'
+import csv, numpy as np
+rows = list(csv.DictReader(open("people.csv")))
+for name, field in (("city", "x_city"), ("churn", "y")):
+    words = sorted({row[name] for row in rows})
+    found = np.load(f"named/train_{field}.npy")
+    assert found.dtype == "int32" and found.tolist() == [words.index(row[name]) for row in rows], (field, found)
+ages = np.load("named/train_x_age.npy")
+assert ages.shape == (96, 1) and np.allclose(ages[:, 0], [float(row["age"]) for row in rows])
+PY
+  # A vocabulary is that of the data to train with.
+  { head -n 1 people.csv && echo '1,Oslo,2,perhaps'; } >test.csv
+  run -65 --separate-stderr tfd fit named.keras --data people.csv --test test.csv -q
+  [ "$stderr" = "tfd fit: test.csv: label 'churn' has 'perhaps' in line 2, which the data to train with don't have" ]
+  fails 65 "people.csv: column 'city' has words, such as 'Rome' in line 2, but the model takes floating-point numbers: *keras.Input((), dtype=\"int32\", name=\"city\")*tfd-pipeline(5)" plain3.keras --data people.csv
+  printf '%s\n' 'age,height,churn' '1,2,no' '' '1,"n/a",yes' >mixed.csv
+  fails 65 "mixed.csv: column 'height' has 'n/a', not a number, in line 4" plain2.keras --data mixed.csv
+  printf '%s\n' 'age,height,churn' '1,2,no' '1,,yes' >mixed.csv
+  fails 65 "mixed.csv: column 'height' has no value in line 3" plain2.keras --data mixed.csv
+  printf '%s\n' 'age,height,churn' '1,2,no' '1,yes' >mixed.csv
+  fails 65 "mixed.csv: line 3 has 2 columns, not 3" plain2.keras --data mixed.csv
+  fails 65 "plain.csv has no column for the model's input 'city' (there are age, height, churn)" named.keras --data plain.csv
+}
