@@ -15,6 +15,7 @@ that needs only what is exported from: numpy, which all frameworks bring, and th
 import contextlib
 import csv
 import difflib
+import errno
 import fnmatch
 import importlib.util
 import inspect
@@ -33,6 +34,7 @@ import sysconfig
 import tempfile
 import threading
 import time
+import types
 
 try:
     import numpy as np
@@ -390,8 +392,7 @@ class Program:
     def __init__(self, to, framework, batch, optimizer, settings, weights):
         if not isinstance(optimizer, (str, dict)):
             raise ValueError(_unlike_program(optimizer))
-        self.directory = pathlib.Path(to)
-        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory, self._stage = pathlib.Path(to), None  # _stage: where the files are, until all are written
         self._framework, self._batch, self._settings, self._checks = framework, batch, settings or {}, True
         self._training_rows = self._validation = self._inputs = None
         optimizer = {optimizer: {}} if isinstance(optimizer, str) else optimizer
@@ -415,8 +416,55 @@ class Program:
         """Writes program.json and the initial weights."""
         if "weights" in self.document:
             values = {name: variable.value for name, variable in self._framework.variables.items()}
-            write_safetensors(self.directory / self.document["weights"], values)
-        (self.directory / "program.json").write_text(_formatted(self.document) + "\n")
+            with self._writing(self.document["weights"]) as path:
+                write_safetensors(path, values)
+        with self._writing("program.json") as path:
+            path.write_text(_formatted(self.document) + "\n")
+
+    @contextlib.contextmanager
+    def _writing(self, name):
+        """The path to write a file of the program to; an OSError names the file where it will be."""
+        with _writing(self.directory / name):
+            if self._stage is None:
+                self.directory.mkdir(parents=True, exist_ok=True)
+            path = (self._stage or self.directory) / name
+            if self._stage is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            yield path
+
+    def _begin(self):
+        """From now on files are written to a folder beside the directory, until _finish() moves them there, or _drop() removes them."""
+        with _writing(self.directory):
+            target = self.directory.resolve()
+            existing = next(one for one in (target, *target.parents) if one.exists())
+            if not existing.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            self._made = [one for one in target.parents if one not in (existing, *existing.parents)]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (target.parent, target):
+                with contextlib.suppress(PermissionError if folder == target.parent and target.is_dir() else ()):
+                    self._stage = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=folder))
+                    return
+
+    def _drop(self):
+        """Removes the files of an export that has failed, and the folders that it has made."""
+        shutil.rmtree(self._stage, ignore_errors=True)
+        self._stage = None
+        for folder in self._made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+    def _finish(self):
+        """Moves the files to the directory, program.json after the others."""
+        with _writing(self.directory):
+            self.directory.mkdir(exist_ok=True)
+        files = [one.relative_to(self._stage) for one in self._stage.rglob("*") if one.is_file()]
+        for name in sorted(files, key=lambda one: str(one) == "program.json"):
+            with _writing(self.directory / name):
+                (self.directory / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(self._stage / name, self.directory / name)
+        shutil.rmtree(self._stage, ignore_errors=True)
+        self._stage = None
 
     def evaluation(self, function=None, batch=None, *, name="eval_step", batch_sizes=None, data=None, dataset="test", every=None, fields=None):
         """Adds a function that evaluates: function(params[, state], batch) -> {metric: scalar, or (numerator, denominator)}, or a scalar, which
@@ -599,7 +647,8 @@ class Program:
         tool = _tool("tfd-run")
         if not isinstance(data, (list, tuple)) or tool is None:
             return
-        done = subprocess.run([tool, "--check", str(self.directory / "program.json")], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        root = ["--data-root", str(self.directory)] if self.directory.is_dir() else []
+        done = subprocess.run([tool, "--check", str((self._stage or self.directory) / "program.json"), *root], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         for line in done.stderr.splitlines():
             if re.search(rf"datasets\.{re.escape(name)}\b|dataset '{re.escape(name)}'", line) and not re.search("cannot open|no such file", line):
                 raise ValueError(f"data: {line.partition('program.json: ')[2] or line}{_UNCHECKED.replace('comparison', 'check')}")
@@ -632,7 +681,8 @@ class Program:
         if check:
             check(next(iter(modules.values())), batch.resized(sizes[0]))
         for path, module in modules.items():
-            (self.directory / path).write_text(module.text)
+            with self._writing(path) as file:
+                file.write_text(module.text)
         paths = list(modules)
         variables = self._framework.variables
         for variable, stated in _stated_variables(variables, self._settings).items():
@@ -659,8 +709,30 @@ class Program:
                 raise ValueError(f"data: {field!r} has the shape {list(values.shape)}, not {[_rows(data), *shape[1:]]}")
             if dtype.kind in "iu" and not np.array_equal(values, np.asarray(data[field])):
                 raise ValueError(f"data: {field!r} has numbers that {dtype}, its dtype in the batch, does not hold")
-            np.save(self.directory / files[field], np.stack([values.real, values.imag], axis=-1) if dtype.kind == "c" else values)
+            with self._writing(files[field]) as path:
+                _save_npy(path, np.stack([values.real, values.imag], axis=-1) if dtype.kind == "c" else values)
         self.document["datasets"][name] = [{"npy": {"fields": {field: {"path": path} for field, path in files.items()}}}, *stages]
+
+
+class _CantWrite(OSError):
+    """A file that can't be written."""
+
+
+@contextlib.contextmanager
+def _writing(path):
+    """Within this, an OSError is a _CantWrite that names this file."""
+    try:
+        yield
+    except _CantWrite:
+        raise
+    except OSError as problem:
+        raise _CantWrite(problem.errno or 0, problem.strerror or str(problem) or type(problem).__name__, str(path)) from problem
+
+
+def _save_npy(path, array):
+    """np.save(), which doesn't say why it can't write to a file, but does of another object."""
+    with open(path, "wb") as file:
+        np.save(types.SimpleNamespace(write=file.write), array)
 
 
 def _unlike_program(optimizer):
@@ -825,7 +897,7 @@ def _assignment(name, variable):
 
 
 def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, train=None, variables=None, name="train_step", dataset="train",
-            weights="initial.safetensors", check=True, _announce=True, **unknown):
+            weights="initial.safetensors", check=True, _announce=True, _staged=False, **unknown):
     """Writes the program of a training, and says on stderr how to train it. The options are those of all frameworks:
 
     batch_sizes: a list, those to export for; the first is that of the dataset. By default one module for any size, where the function is
@@ -844,7 +916,14 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
     program = Program(to, framework, batch, optimizer, variables, weights)
     framework.scales = any("loss_scale" in settings for settings in program.document["optimizer"].values() if isinstance(settings, dict))
     program._checks = check
-    program._training(name, batch_sizes, data, dataset, train, check)
+    program._begin()
+    try:
+        program._training(name, batch_sizes, data, dataset, train, check)
+        if not _staged:  # else the caller adds to it, and ends with _finish() or _drop()
+            program._finish()
+    except BaseException:
+        program._drop()
+        raise
     if _announce:
         _say_next(program)
     return program
@@ -2973,7 +3052,8 @@ examples:
   tfd-run model/program.json --set train.checkpoint.dir=ck
   python -m tfd_export model.keras --load ck --to trained.keras
 
-Exit codes: 64 for what is wrong with the options, 65 for what is wrong with the model or the data, 78 where a framework is missing.
+Exit codes: 64 for what is wrong with the options, 65 for what is wrong with the model or the data, 71 where a file can't be written, 78 where a
+framework is missing.
 """
 
 
@@ -3183,7 +3263,7 @@ def _whole(values):
 
 
 def _read_data(stated, label):
-    """What --data or --test names: {field: array}, and a _Table for each .csv, by its path."""
+    """The data that --data or --test names: {field: array}, and a _Table for each .csv, by its path."""
     found = {}
     for one in stated:
         field, _, path = one.rpartition("=")
@@ -3397,7 +3477,12 @@ def _fit_as_asked(model, asked, arrays, test):
     sets += [tuple(one.split("=", 1)) for one in asked.set]
     say(f"exported {asked.model} to {program.directory}, with {_rows_text(arrays, test)}")
     say("training; Ctrl-C saves and ends, and the same command continues")
-    history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr)
+    try:
+        history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr)
+    except TrainingError as problem:
+        if problem.code == 77:  # another one has begun since the export
+            _refuse_running(asked)
+        raise
     _save(model, to)
     say(f"saved the weights of {history.checkpoint} to {to}")
     more = "" if asked.steps else f", with --epochs {2 * (asked.epochs or 1)}, for example,"
@@ -3422,17 +3507,60 @@ def _export_as_asked(model, asked, arrays, test):
         optimizer = _compile_as_asked(model, asked)
         parts = tuple(batch.get(part) for part in ("x", "y", "sample_weight"))
         program = keras(model, optimizer=optimizer, batch=parts[:3 if "sample_weight" in batch else 2], to=to, data=arrays, train=train,
-                        check=not asked.no_check, _announce=False)
+                        check=not asked.no_check, _announce=False, _staged=True)
     else:
         if "y" not in batch:
             raise _Refused(f"data: there is no y (there are {', '.join(arrays)})")
         program = torch(model, _torch_functions(asked), batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train,
-                        check=not asked.no_check, _announce=False)
-    if test is not None:
-        program.evaluation(data=test)
-    if _is_keras(model):
-        program.prediction()
+                        check=not asked.no_check, _announce=False, _staged=True)
+    try:
+        if test is not None:
+            program.evaluation(data=test)
+        if _is_keras(model):
+            program.prediction()
+        if asked.fit:
+            _refuse_running(asked)
+        program._finish()
+    except BaseException:
+        program._drop()
+        raise
     return program
+
+
+def _checkpoints_of(asked):
+    """The directory of the checkpoints of tfd fit."""
+    stated = dict(one.split("=", 1) for one in asked.set).get("train.checkpoint.dir")
+    return pathlib.Path(stated or pathlib.Path(asked.program or _name_of(asked.model)) / "checkpoints")
+
+
+def _refuse_running(asked):
+    """Refuses a folder in which a training runs, before its files are replaced."""
+    checkpoints = _checkpoints_of(asked)
+    holder = _holder_of(checkpoints)
+    if holder is not None:
+        raise _Refused(f"{checkpoints} is in use by {holder}, which trains there: wait until it ends, or train in another folder with --program DIR", 77)
+
+
+def _holder_of(checkpoints):
+    """Which process trains there and holds the lock of the directory; None if no one does."""
+    import fcntl
+    try:
+        with open(checkpoints / ".lock", "rb") as file:
+            if hasattr(fcntl, "F_OFD_GETLK"):
+                whole = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+                held = struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_OFD_GETLK, whole))[0] != fcntl.F_UNLCK
+            else:
+                held = False
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return None
+    if not held:
+        return None
+    try:
+        said = json.loads(text)
+        return f"process {said['pid']} on {said['host']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
 
 
 def _name_of(model):
@@ -3448,11 +3576,12 @@ def _save_with(model, asked):
 
 
 def _save(model, path):
-    if _is_keras(model):
-        model.save(path)
-    else:
-        import torch as t
-        t.save(model.state_dict(), path)
+    with _writing(path):
+        if _is_keras(model):
+            model.save(path)
+        else:
+            import torch as t
+            t.save(model.state_dict(), path)
 
 
 def _missing(path, only_loads):
@@ -3492,6 +3621,8 @@ def main(arguments=None):
         _check_model(asked.model)
         if missing := _missing(asked.model, asked.load):
             raise _Refused(missing, 78)
+        if fit:
+            _refuse_running(asked)
         read = [(stated, _read_data(stated, asked.label)) if stated and not asked.load else None for stated in (asked.data, asked.test)]
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is installed
@@ -3531,7 +3662,8 @@ def main(arguments=None):
         if asked is not None and asked.verbose:
             raise
         print(f"{name}: {_install(problem)}", file=sys.stderr)
-        return problem.code if isinstance(problem, (_Refused, TrainingError)) else 78 if isinstance(problem, ImportError) else 65
+        return (problem.code if isinstance(problem, (_Refused, TrainingError)) else 78 if isinstance(problem, ImportError) else
+                71 if isinstance(problem, _CantWrite) else 65)
 
 
 def _stop(number, _):

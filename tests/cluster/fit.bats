@@ -68,3 +68,29 @@ PY
   fails 65 "mixed.csv: line 3 has 2 columns, not 3" plain2.keras --data mixed.csv
   fails 65 "plain.csv has no column for the model's input 'city' (there are age, height, churn)" named.keras --data plain.csv
 }
+
+@test "fit: a folder whose training runs is refused before its files change; a failed export leaves a good program, and no new folder" {
+  keras_models
+  cut -d, -f1,2,3 plain.csv >churn.csv
+  cut -d, -f1,2,4 plain.csv >other.csv
+  tfd fit plain2.keras --data churn.csv --epochs 1000000000 >stopped 2>err &
+  local first=$!
+  until grep -q '^epoch 2/' err; do kill -0 $first; sleep 0.1; done
+  (cd plain2 && sha256sum ./*.*) >before
+  fails 77 "plain2/checkpoints is in use by process +([0-9]) on $(hostname), which trains there: wait until it ends, or train in another folder with --program DIR" \
+    plain2.keras --data other.csv --lr 0.5
+  (cd plain2 && sha256sum -c --quiet -) <before
+  kill $first
+  wait $first || [ $? = 75 ]
+  # In another folder, or once it has ended.
+  run -0 tfd fit plain2.keras --data other.csv -q --program elsewhere
+  # Rows to evaluate with that the model doesn't take, a file size that isn't allowed, and what isn't a folder.
+  fails 65 "data: 'x' has the shape [[]96, 3], not [[]96, 2]" plain2.keras --data churn.csv --test plain.csv --batch 8 --start-over
+  fails 65 "data: 'x' has the shape *" plain2.keras --data churn.csv --test plain.csv --program new/folder
+  (cd plain2 && sha256sum -c --quiet -) <before
+  [ ! -e new ]
+  run -71 --separate-stderr bash -c 'ulimit -f 2; exec tfd fit plain2.keras --data churn.csv --program new'
+  [ "$stderr" = "tfd fit: new/train_step.mlirt: file too large" ] || { echo "$stderr" && false; }
+  fails 71 "before/program: not a directory" plain2.keras --data churn.csv --program before/program
+  [[ ! -e new && -z $(find . -maxdepth 1 -name '.*-*') ]]
+}
