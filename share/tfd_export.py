@@ -510,8 +510,8 @@ class Program:
         stated = _as_sets(settings)
         return self._fit(epochs, steps, devices, processes, stated, start_over, sys.stdout if verbose else None)
 
-    def _fit(self, epochs, steps, devices, processes, stated, start_over, out):
-        """The same, with settings as (path, JSON text)."""
+    def _fit(self, epochs, steps, devices, processes, stated, start_over, out, hidden="$^"):
+        """The same, with settings as (path, JSON text). hidden: lines of tfd-run that aren't shown."""
         if epochs is not None and steps is not None:
             raise ValueError("fit: epochs and steps exclude each other")
         for option, value in (("epochs", epochs), ("steps", steps), ("processes", processes)):
@@ -543,7 +543,7 @@ class Program:
         if processes is not None and processes > 1:
             command = [_needed_tool("tfd-launch"), "-n", str(int(processes)), "--", *command]
         progress = _Progress(out)
-        code, said, interrupted = _run_tool(command, lambda event: progress.take(record, event), progress.hold)
+        code, said, interrupted = _run_tool(command, lambda event: progress.take(record, event), lambda line: re.search(hidden, line) or progress.hold(line))
         progress.end(failed=code != 0 and not interrupted)
         if code != 0 and not (interrupted and record.reason == "interrupted"):
             if interrupted and code in (-signal.SIGTERM, 128 + signal.SIGTERM, 75):
@@ -2928,6 +2928,8 @@ class _Record:
         kind = event.get("event")
         if kind == "start" and event.get("worker", 0) == 0:
             self.task, self.steps, self.last_step = event.get("task"), event.get("steps"), event.get("step", 0)
+        if kind == "end" and self.task is None:  # nothing was left to train
+            self.task = event.get("task")
         if event.get("task") != self.task:
             return False
         metrics = event.get("metrics", {})
@@ -3478,16 +3480,33 @@ def _fit_as_asked(model, asked, arrays, test):
     say(f"exported {asked.model} to {program.directory}, with {_rows_text(arrays, test)}")
     say("training; Ctrl-C saves and ends, and the same command continues")
     try:
-        history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr)
+        history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr, ": already ")
     except TrainingError as problem:
-        if problem.code == 77:  # another one has begun since the export
-            _refuse_running(asked)
-        raise
+        raise _Refused(_in_own_words(str(problem)), problem.code) from None
+    is_over, more = history.reason == "nothing_left", _longer(program._steps_of_epoch(dict(sets)), history.last_step, asked)
+    if is_over:
+        say(f"nothing is left to train: {_checkpoints_of(asked)} is at step {history.last_step}")
     _save(model, to)
     say(f"saved the weights of {history.checkpoint} to {to}")
-    more = "" if asked.steps else f", with --epochs {2 * (asked.epochs or 1)}, for example,"
-    say(f"the same command{more} continues the training; --start-over begins anew; without Python: tfd-run {program.directory}")
+    say(f"the same command, with {more}, for example, continues the training; --start-over begins anew; without Python: tfd-run {program.directory}")
     print(to)
+
+
+def _longer(of_epoch, step, asked):
+    """The option of a longer training than the one that is at this step."""
+    if asked.steps:
+        return f"--steps {max(2 * asked.steps, step + asked.steps)}"
+    return f"--epochs {max(2 * (asked.epochs or 1), step // of_epoch + 1 if of_epoch else 0)}"
+
+
+def _in_own_words(message):
+    """An error of tfd-run with the options of tfd fit."""
+    holder, is_held, _ = message.partition(", which trains there")
+    if is_held:
+        return f"{holder}, which trains there: wait until it ends, or train in another folder with --program DIR"
+    if "--cluster none" in message:
+        return f"{message.partition(':')[0]}: tfd fit trains on this host only; start it once, outside of a cluster's tasks"
+    return message
 
 
 def _rows_text(arrays, test):
@@ -3520,6 +3539,7 @@ def _export_as_asked(model, asked, arrays, test):
             program.prediction()
         if asked.fit:
             _refuse_running(asked)
+            _refuse_other(_trained_as(program, model, asked), program, asked)
         program._finish()
     except BaseException:
         program._drop()
@@ -3539,6 +3559,62 @@ def _refuse_running(asked):
     holder = _holder_of(checkpoints)
     if holder is not None:
         raise _Refused(f"{checkpoints} is in use by {holder}, which trains there: wait until it ends, or train in another folder with --program DIR", 77)
+
+
+def _trained_as(program, model, asked):
+    """The settings that have to stay the same for a training to continue, as fit.json has them. They are all but the length and the evaluation."""
+    loss = asked.loss
+    if _is_keras(model):
+        import keras as k
+        loss = json.loads(json.dumps(k.saving.serialize_keras_object(model.loss), default=str))
+    return _settings_of(program.document) | {"loss": loss, "label": asked.label_column, "words": asked.words}
+
+
+def _settings_of(document):
+    """Those settings of tfd fit that are in program.json."""
+    stages = document["datasets"].get("train", [])
+    return {"optimizer": document["optimizer"], "variables": document["variables"],
+            "batch_size": next((stage["batch"]["size"] for stage in stages if "batch" in stage), None)}
+
+
+def _refuse_other(now, program, asked):
+    """Refuses to continue the training of a folder with other settings; else writes them to its fit.json."""
+    then = {}
+    if not asked.start_over and _has_checkpoint(_checkpoints_of(asked)):
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+            then = _settings_of(json.loads((program.directory / "program.json").read_text(encoding="utf-8")))
+            then |= json.loads((program.directory / "fit.json").read_text(encoding="utf-8"))
+    for name in now:
+        if name in then and then[name] != now[name]:
+            raise _Refused(f"{program.directory} was trained with {_other(name, then[name], now[name])}: --start-over trains from the beginning, and --program DIR in "
+                           "another folder")
+    with program._writing("fit.json") as path:
+        path.write_text(_formatted(now) + "\n", encoding="utf-8")
+
+
+def _has_checkpoint(directory):
+    try:
+        return _newest(directory, "tfd fit").exists()
+    except FileNotFoundError:
+        return False
+
+
+def _other(name, then, now):
+    """The words that say in what a setting differs."""
+    if name == "optimizer" and then.keys() == now.keys():
+        kind = next(iter(now))
+        key = next(key for key in {**then[kind], **now[kind]} if then[kind].get(key) != now[kind].get(key))
+        return f"optimizer.{kind}.{key}={json.dumps(then[kind].get(key))}, not {json.dumps(now[kind].get(key))}"
+    if name == "optimizer":
+        return f"the optimizer {next(iter(then))}, not {next(iter(now))}"
+    if name == "batch_size":
+        return f"batches of {then} rows, not {now}"
+    if name == "words":
+        return f"other words in the column {next(key for key in {**then, **now} if then.get(key) != now.get(key))!r}"
+    if name == "variables":
+        return "another model, which has other variables"
+    shown = [one.get("registered_name") or one.get("class_name") if isinstance(one, dict) else one for one in (then, now)]
+    return f"the {name} {shown[0]!r}, not {shown[1]!r}" if shown[0] != shown[1] else f"other settings of the {name} {shown[0]}"
 
 
 def _holder_of(checkpoints):
@@ -3623,7 +3699,9 @@ def main(arguments=None):
             raise _Refused(missing, 78)
         if fit:
             _refuse_running(asked)
+        asked.words = {}  # the vocabularies, by columns
         read = [(stated, _read_data(stated, asked.label)) if stated and not asked.load else None for stated in (asked.data, asked.test)]
+        asked.label_column = next((one.label for _, found in filter(None, read) for one in found.values() if isinstance(one, _Table)), None)
         os.environ["KERAS_BACKEND"] = "jax"
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # Keras imports TensorFlow, if it is installed
         if fit:
@@ -3636,8 +3714,7 @@ def main(arguments=None):
             if _is_keras(model):
                 raise _Refused("--state-dict is for torch modules", 64)
             _load_state_dict(model, asked.state_dict)
-        words = {}
-        arrays, test = (_as_arrays(*one, model, words, say) if one else None for one in read)
+        arrays, test = (_as_arrays(*one, model, asked.words, say) if one else None for one in read)
         if fit and asked.validation_split is not None:
             arrays, test = _split(arrays, asked.validation_split)
         if asked.load:

@@ -433,7 +433,7 @@ PY
   run -0 --separate-stderr tfd fit model.keras --data train.csv --label y --validation-split 0.25 --batch 16 --epochs 3 -q
   [ "$output" = trained.keras ]
   [[ $stderr != *tfd* ]]
-  run -65 --separate-stderr tfd fit model.keras --data train.csv --set train.bogus=1
+  run -65 --separate-stderr tfd fit model.keras --data train.csv --batch 16 --set train.bogus=1
   [ "$(tail -n 1 <<<"$stderr")" = "tfd fit: model/program.json: train.bogus: unknown key" ]
   # In a notebook, with Jupyter's own kernel where that is installed.
   cat >notebook.py <<'PY'

@@ -94,3 +94,37 @@ PY
   fails 71 "before/program: not a directory" plain2.keras --data churn.csv --program before/program
   [[ ! -e new && -z $(find . -maxdepth 1 -name '.*-*') ]]
 }
+
+@test "fit: a finished training continues with a larger length only, and says which; other settings need --start-over" {
+  keras_models
+  fits() { run -0 --separate-stderr tfd fit plain3.keras --data plain.csv --label churn --epochs "$@"; }
+  fits 3
+  [[ $stderr == *$'\n'"tfd fit: the same command, with --epochs 6, for example, continues the training; --start-over begins anew; without Python: tfd-run plain3" ]]
+  # Nothing is left: 3 epochs of 3 steps are done.
+  fits 1
+  [[ $stderr == *$'\n'"tfd fit: nothing is left to train: plain3/checkpoints is at step 9"$'\n'*"the same command, with --epochs 4, for example, "* && $stderr != *"already at"* ]]
+  fits 4
+  [[ $stderr == *"epoch 4/4  step 12/12  "* ]]
+  (cd plain3 && sha256sum ./*.*) >before
+  other() { # WORDS ARGS…
+    fails 65 "plain3 was trained with $1: --start-over trains from the beginning, and --program DIR in another folder" plain3.keras --data plain.csv --epochs 5 "${@:2}"
+  }
+  other "the label 'churn', not 'other'" --label other
+  other "optimizer.adam.learning_rate=0.001, not 0.5" --label churn --lr 0.5
+  other "the optimizer adam, not sgd" --label churn --optimizer sgd
+  other "the loss 'binary_crossentropy', not 'mse'" --label churn --loss mse
+  other "batches of 32 rows, not 16" --label churn --batch-size 16
+  (cd plain3 && sha256sum -c --quiet -) <before
+  # A folder of an earlier release has no fit.json.
+  rm plain3/fit.json
+  other "batches of 32 rows, not 16" --label churn --batch-size 16
+  fits 5 --lr 0.5 --start-over
+  [[ $stderr == *"epoch 5/5  step 15/15  "* ]]
+  other "optimizer.adam.learning_rate=0.5, not 0.001" --label churn
+}
+
+@test "fit: errors of tfd-run name options of tfd fit" {
+  keras_models
+  OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 run -64 --separate-stderr tfd fit plain3.keras --data plain.csv
+  [ "$(tail -n 1 <<<"$stderr")" = "tfd fit: OMPI_COMM_WORLD_SIZE is 2: tfd fit trains on this host only; start it once, outside of a cluster's tasks" ]
+}
