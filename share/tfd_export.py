@@ -34,6 +34,7 @@ import sysconfig
 import tempfile
 import threading
 import time
+import traceback
 import types
 
 try:
@@ -3297,6 +3298,60 @@ def _as_arrays(stated, found, model, words, say):
     return arrays
 
 
+def _lines_of(found):
+    """How to name the rows of a label: the lines of a .csv and its path, or the numbers of rows of an array."""
+    table = next((one for one in found.values() if isinstance(one, _Table)), None)
+    return (table.lines, table.path) if table else (range(1, 1 + max(len(array) if np.ndim(array) else 0 for array in found.values())), None)
+
+
+def _check_labels(asked, loss, arrays, test, classes):
+    """Refuses labels that the loss doesn't take. classes: how many there are; None for a loss of numbers from 0 to 1."""
+    for of, (lines, path) in zip((arrays, test), (one or (None, None) for one in asked.lines)):
+        if of is None or "y" not in of:
+            continue
+        y = np.asarray(of["y"])
+        wrong = (y < 0) | (y > 1) if classes is None else (y < 0) | (y >= classes) | (y != np.trunc(y))
+        if not wrong.any():
+            continue
+        place = tuple(np.argwhere(wrong)[0])
+        where = f"line {lines[place[0]]} of {path}" if path else f"row {lines[place[0]]}"
+        takes = "numbers from 0 to 1" if classes is None else (
+            f"whole numbers from 0 to {classes - 1}, one for each of the model's {classes} outputs" if classes > 1 else "only 0, since the model has one output")
+        raise _Refused(f"label {asked.label_column or 'y'!r}: {y[place]} in {where}, but the loss {loss} takes {takes}")
+
+
+def _check_labels_of_keras(model, asked, arrays, test):
+    loss, shape = model.loss, getattr(model, "output_shape", None)
+    name = loss if isinstance(loss, str) else getattr(loss, "name", None) or getattr(loss, "__name__", "")
+    if name == "sparse_categorical_crossentropy" and getattr(loss, "ignore_class", None) is None and isinstance(shape, tuple) and shape and isinstance(shape[-1], int):
+        _check_labels(asked, name, arrays, test, shape[-1])
+    elif name in ("binary_crossentropy", "bce"):
+        _check_labels(asked, name, arrays, test, None)
+
+
+def _check_labels_of_torch(module, asked, arrays, test, batch):
+    import torch as t
+    if asked.loss in ("binary_cross_entropy", "binary_cross_entropy_with_logits"):
+        return _check_labels(asked, asked.loss, arrays, test, None)
+    if asked.loss not in ("cross_entropy", "nll_loss"):
+        return None
+    modes = _training_modes(module)
+    with _torch_as_it_was(module), t.no_grad():
+        module.eval()
+        try:
+            x = t.utils._pytree.tree_map(lambda one: t.as_tensor(one[:2]), batch["x"])
+            result = module(**x) if isinstance(x, dict) else module(*x) if isinstance(x, list) else module(x)
+        except Exception:  # which the export reports
+            result = None
+        finally:
+            _set_modes(modes)
+    if isinstance(result, t.Tensor) and result.ndim > 1 and np.ndim(arrays["y"]) == result.ndim - 1:  # not shares of each class
+        y = np.asarray(arrays["y"])
+        if not (y == -100).any():  # which torch passes over
+            _check_labels(asked, asked.loss, arrays, test, result.shape[1])
+    return None
+
+
 def _inputs_of(model):
     """A Keras model's inputs, {name: (the shape of a row, whether it takes whole numbers)}."""
     inputs = getattr(model, "inputs", None) if _is_keras(model) else None
@@ -3425,6 +3480,7 @@ def _check_options(asked):
     if asked.load:
         if asked.to is None:
             raise _Refused("--load needs --to, the file to save to", 64)
+        _check_folder(asked.to)
         return
     if asked.fit:
         _check_fit_options(asked)
@@ -3437,10 +3493,19 @@ def _check_options(asked):
             raise _Refused(f"--{option.replace('_', '-')} has to be 1 or more", 64)
 
 
+def _check_folder(path):
+    """Refuses a file to save to whose folder is missing, before anything is trained."""
+    folder = pathlib.Path(path).parent
+    if not folder.is_dir():
+        raise _Refused(f"--to {path}: there is no folder {folder}", 71)
+
+
 def _check_fit_options(asked):
     is_torch = asked.model.rpartition(":")[0].endswith(".py")
     if asked.to is not None and not is_torch and not asked.to.endswith((".keras", ".h5")):
         raise _Refused(f"--to: a Keras model is saved to a .keras file, not to {asked.to}", 64)
+    if asked.to is not None:
+        _check_folder(asked.to)
     if asked.validation_split is not None and asked.test:
         raise _Refused("--validation-split and --test exclude each other", 64)
     if asked.validation_split is not None and not 0 < asked.validation_split < 1:
@@ -3524,13 +3589,16 @@ def _export_as_asked(model, asked, arrays, test):
     train = {"steps": asked.steps} if asked.steps else {"epochs": asked.epochs or 1}
     if _is_keras(model):
         optimizer = _compile_as_asked(model, asked)
+        _check_labels_of_keras(model, asked, arrays, test)
         parts = tuple(batch.get(part) for part in ("x", "y", "sample_weight"))
         program = keras(model, optimizer=optimizer, batch=parts[:3 if "sample_weight" in batch else 2], to=to, data=arrays, train=train,
                         check=not asked.no_check, _announce=False, _staged=True)
     else:
         if "y" not in batch:
             raise _Refused(f"data: there is no y (there are {', '.join(arrays)})")
-        program = torch(model, _torch_functions(asked), batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train,
+        functions = _torch_functions(asked)
+        _check_labels_of_torch(model, asked, arrays, test, batch)
+        program = torch(model, functions, batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train,
                         check=not asked.no_check, _announce=False, _staged=True)
     try:
         if test is not None:
@@ -3677,7 +3745,9 @@ def _install(problem):
 def _first_line(problem):
     if isinstance(problem, OSError) and problem.filename and problem.strerror:
         return f"{problem.filename}: {problem.strerror.lower()}"
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    lines = [line.strip() for line in re.sub(r"\x1b\[[\d;]*m", "", str(problem)).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("Exception encountered when calling "):  # Keras, whose reason follows
+        return lines[1]
     return lines[0] if lines else type(problem).__name__
 
 
@@ -3715,8 +3785,12 @@ def main(arguments=None):
                 raise _Refused("--state-dict is for torch modules", 64)
             _load_state_dict(model, asked.state_dict)
         arrays, test = (_as_arrays(*one, model, asked.words, say) if one else None for one in read)
+        asked.lines = [_lines_of(one[1]) if one else None for one in read]
         if fit and asked.validation_split is not None:
             arrays, test = _split(arrays, asked.validation_split)
+            lines, path = asked.lines[0]
+            rows = len(next(iter(arrays.values())))
+            asked.lines = [(lines[:rows], path), (lines[rows:], path)]
         if asked.load:
             _save_with(model, asked)
             print(asked.to)
@@ -3737,8 +3811,9 @@ def main(arguments=None):
         return 128 + number
     except Exception as problem:
         if asked is not None and asked.verbose:
-            raise
-        print(f"{name}: {_install(problem)}", file=sys.stderr)
+            traceback.print_exc()
+        else:
+            print(f"{name}: {_install(problem).replace(_UNCHECKED, _UNCHECKED.replace('check=False', '--no-check'))}", file=sys.stderr)
         return (problem.code if isinstance(problem, (_Refused, TrainingError)) else 78 if isinstance(problem, ImportError) else
                 71 if isinstance(problem, _CantWrite) else 65)
 

@@ -128,3 +128,54 @@ PY
   OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 run -64 --separate-stderr tfd fit plain3.keras --data plain.csv
   [ "$(tail -n 1 <<<"$stderr")" = "tfd fit: OMPI_COMM_WORLD_SIZE is 2: tfd fit trains on this host only; start it once, outside of a cluster's tasks" ]
 }
+
+@test "fit: errors have their cause, hints are options, and labels that the loss doesn't take are named" {
+  keras_models
+  cat >more.py <<'PY'
+import keras, numpy as np
+class Drawn(keras.layers.Layer):
+    def call(self, x):
+        return x * float(np.random.default_rng().uniform(1, 9))
+def drawn():
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1), Drawn()])
+    model.compile("adam", "mse")
+    return model
+if __name__ == "__main__":
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(4, "softmax")])
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.save("classes.keras")
+    x = np.random.default_rng(1).normal(0, 1, (96, 2)).astype("float32")
+    np.savez("floats.npz", x=x, y=x[:, 0] + 0.25)
+PY
+  "$PYTHON" more.py
+  fails 65 "Input 0 *of layer *expected axis -1 of input shape to have value 2, but received input with shape (32, 3)" plain2.keras --data plain.csv
+  run -65 --separate-stderr tfd fit plain2.keras --data plain.csv --verbose
+  [[ $stderr == "Traceback "*"expected axis -1 of input shape to have value 2"* ]]
+  cut -d, -f1,2,3 plain.csv >churn.csv
+  fails 65 "*; --no-check exports without this comparison" more.py:drawn --data churn.csv --to drawn.keras
+  # Known before the training.
+  fails 71 "--to none/t.keras: there is no folder none" plain2.keras --data churn.csv --to none/t.keras
+  [ ! -e plain2 ]
+  fails 65 "label 'y': * in row 1, but the loss sparse_categorical_crossentropy takes whole numbers from 0 to 3, one for each of the model's 4 outputs" classes.keras --data floats.npz
+  { cat churn.csv && echo 1,1,7; } >seven.csv
+  fails 65 "label 'churn': 7 in line 98 of seven.csv, but the loss sparse_categorical_crossentropy takes whole numbers from 0 to 3, *" classes.keras --data seven.csv
+  fails 65 "label 'churn': 7 in line 98 of seven.csv, but *" classes.keras --data seven.csv --validation-split 0.5
+  fails 65 "label 'churn': 7 in line 98 of seven.csv, but the loss binary_crossentropy takes numbers from 0 to 1" plain2.keras --data seven.csv
+}
+
+@test "fit: torch's losses name the labels that they don't take" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  export PATH=$(dirname "$PYTHON"):$PATH
+  echo 'import torch
+Net = lambda: torch.nn.Linear(3, 4)' >net.py
+  "$PYTHON" -c '
+import numpy as np
+x = np.random.default_rng(1).normal(0, 1, (64, 3)).astype("float32")
+y = np.arange(64) % 4
+np.savez("fits.npz", x=x, y=y)
+y[63] = 4
+np.savez("more.npz", x=x, y=y), np.savez("floats.npz", x=x, y=x[:, 0])'
+  fails 65 "label 'y': 4 in row 64, but the loss cross_entropy takes whole numbers from 0 to 3, *" net.py:Net --loss cross_entropy --data more.npz
+  fails 65 "label 'y': * in row 1, but the loss cross_entropy takes whole numbers *" net.py:Net --loss cross_entropy --data floats.npz
+  run -0 tfd fit net.py:Net --loss cross_entropy --data fits.npz -q
+}
