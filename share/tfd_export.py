@@ -397,6 +397,7 @@ class Program:
         self._framework, self._batch, self._settings, self._checks = framework, batch, settings or {}, True
         self._training_rows = self._validation = self._inputs = None
         optimizer = {optimizer: {}} if isinstance(optimizer, str) else optimizer
+        _check_optimizer(optimizer)
         self.document = {"v": 1, **({"weights": weights} if weights else {}), "variables": {}, "optimizer": optimizer, "datasets": {}, "functions": {}}
 
     def __repr__(self):
@@ -752,11 +753,42 @@ _TRAIN_KEYS = {"function": None, "steps": None, "epochs": None, "max_time": None
                "stop": {"metric": None, "mode": None, "patience": None, "min_delta": None, "restore_best": None}}
 
 
+# The optimizers of program.json and their settings: tfd-optimizer(5). Groups have those of the first two tables.
+_OF_GROUPS = ("learning_rate", "clipvalue", "clipnorm", "weight_decay")
+_OPTIMIZERS = {"sgd": ("momentum", "nesterov", "use_nesterov"), "adagrad": ("initial_accumulator_value", "epsilon"), "adadelta": ("rho", "epsilon"),
+               "adam": ("beta_1", "beta_2", "epsilon", "amsgrad", "corrected_epsilon", "beta1", "beta2"),
+               "adamw": ("beta_1", "beta_2", "epsilon", "amsgrad", "corrected_epsilon"), "adamax": ("beta_1", "beta_2", "epsilon"),
+               "nadam": ("beta_1", "beta_2", "epsilon"), "rmsprop": ("rho", "decay", "momentum", "epsilon", "centered"),
+               "ftrl": ("learning_rate_power", "initial_accumulator_value", "l1_regularization_strength", "l2_regularization_strength",
+                        "l2_shrinkage_regularization_strength", "beta"),
+               "lion": ("beta_1", "beta_2")}
+_OF_ALL_OPTIMIZERS = ("global_clipnorm", "on_nonfinite", "loss_scale", "v1", "exclude_from_weight_decay", "use_ema", "ema_momentum", "ema_overwrite_frequency",
+                      "gradient_accumulation_steps", "lazy_rows", "groups")
+# The names of other frameworks.
+_ALIASES = {"lr": "learning_rate", "eps": "epsilon", "alpha": "rho"}
+
+
+def _check_optimizer(optimizer):
+    """Refuses names and settings that tfd-run doesn't have."""
+    if "module" in optimizer:
+        return
+    if len(optimizer) != 1:
+        raise ValueError(f"optimizer: it has to name one optimizer, not {len(optimizer)}: {json.dumps(optimizer, default=str)}")
+    _check_keys("optimizer", optimizer, dict.fromkeys(_OPTIMIZERS))
+    (name, settings), = optimizer.items()
+    if not isinstance(settings, dict):
+        raise ValueError(f'optimizer: {name} has to have an object of settings, such as {{"{name}": {{"learning_rate": 0.001}}}}, not {settings!r}')
+    own = dict.fromkeys((*_OF_GROUPS, *_OPTIMIZERS[name]))
+    _check_keys(f"optimizer.{name}", settings, own | dict.fromkeys(_OF_ALL_OPTIMIZERS))
+    for pattern, of_group in (settings.get("groups") or {}).items():
+        _check_keys(f"optimizer.{name}.groups[{pattern!r}]", of_group, own)
+
+
 def _check_keys(path, stated, known):
     """Refuses keys that program.json doesn't have there."""
     for key, value in stated.items():
         if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
+            near = [_ALIASES[key]] if _ALIASES.get(key) in known else difflib.get_close_matches(str(key), known, 1)
             advice = f": {_ELSEWHERE[key]}" if key in _ELSEWHERE else f", did you mean {near[0]!r}?" if near else ""
             raise ValueError(f"{path}: unknown key {key!r}{advice} (there are {', '.join(known)})")
         if isinstance(value, dict) and known[key]:
@@ -898,7 +930,7 @@ def _assignment(name, variable):
 
 
 def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, train=None, variables=None, name="train_step", dataset="train",
-            weights="initial.safetensors", check=True, _announce=True, _staged=False, **unknown):
+            weights="initial.safetensors", check=True, _announce=True, _staged=False, _default_optimizer=False, **unknown):
     """Writes the program of a training, and says on stderr how to train it. The options are those of all frameworks:
 
     batch_sizes: a list, those to export for; the first is that of the dataset. By default one module for any size, where the function is
@@ -917,6 +949,7 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
     program = Program(to, framework, batch, optimizer, variables, weights)
     framework.scales = any("loss_scale" in settings for settings in program.document["optimizer"].values() if isinstance(settings, dict))
     program._checks = check
+    program._default_optimizer = _default_optimizer
     program._begin()
     try:
         program._training(name, batch_sizes, data, dataset, train, check)
@@ -931,7 +964,8 @@ def _export(framework, batch, to, optimizer, *, batch_sizes=None, data=None, tra
 
 
 def _say_next(program):
-    print(f"to train it: {program.next_command()}", file=sys.stderr)
+    by = f" with {next(iter(program.document['optimizer']))}, the default optimizer" if program._default_optimizer else ""
+    print(f"to train it{by}: {program.next_command()}", file=sys.stderr)
 
 
 # Arguments of fit() or of other exporters, and the equivalent here.
@@ -2029,7 +2063,7 @@ class _TensorFlow:
 
 # ---------------------------------------------------------------------------------------------------- PyTorch
 
-def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=None, platforms=("cpu",), **options):
+def torch(module, loss, batch, to, *, optimizer=None, scheduler=None, fields=None, platforms=("cpu",), **options):
     """Exports the training of a torch module by torchax -> Program.
 
     loss: loss(module, batch), plain torch code that calls the module -> the mean loss, or (loss, metrics) as in jax(). batch: a tree of arrays
@@ -2037,7 +2071,7 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
     buffers, which are mutable state; other tensors are constants. Dropout and torch's other random functions get tfd's random numbers. 64-bit
     integers become 32-bit ones, and so does a double module, with a warning, unless jax_enable_x64 is set. The module is exported in training mode;
     for evaluation() and prediction() in evaluation mode, with function(module, batch).
-    optimizer: as in program.json, or one of torch.optim whose formula tfd has (SGD, Adam, AdamW). scheduler: that of its learning rate, one of
+    optimizer: as in program.json, or one of torch.optim whose formula tfd has (SGD, Adam, AdamW); torch.optim.Adam by default. scheduler: that of its learning rate, one of
     torch.optim.lr_scheduler, whose step() follows each batch, or (scheduler, N): every N batches. options: those of all frameworks, see _export().
     """
     _torchax()
@@ -2046,7 +2080,10 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
         raise ValueError('torch: the loss has to be a function of the module and a batch, such as lambda module, batch: cross_entropy(module(batch["x"]), batch["y"])')
     if isinstance(module, (t.nn.DataParallel, t.nn.parallel.DistributedDataParallel)):
         raise ValueError(f"torch: a {type(module).__name__} can't be exported: give its module, model.module")
-    if scheduler is not None and not hasattr(optimizer, "param_groups"):
+    default = optimizer is None
+    if default:
+        optimizer = t.optim.Adam(module.parameters()) if any(True for _ in module.parameters()) else "adam"
+    if scheduler is not None and (default or not hasattr(optimizer, "param_groups")):
         raise ValueError("torch: a scheduler is for an optimizer of torch.optim; in program.json the learning_rate is a schedule")
     fields_of_batch = _Torch.batch(_arrays(batch), fields)
     options["data"] = fields_of_batch.flat(options.get("data"))
@@ -2056,7 +2093,7 @@ def torch(module, loss, batch, to, *, optimizer="sgd", scheduler=None, fields=No
     if options.get("check", True):
         traced = traced.without_unused(fields_of_batch, _example_values(fields_of_batch, fields_of_batch.values, options["data"]))
     try:
-        return _export(traced, fields_of_batch, to, stated, **options)
+        return _export(traced, fields_of_batch, to, stated, _default_optimizer=default, **options)
     except ValueError:
         raise
     except Exception:
@@ -2187,6 +2224,10 @@ def _torch_tensors(module):
 
 class _FailsInTorch(ValueError):
     """A step that torch itself can't make."""
+
+
+# Fields that are labels, also where forward() would compute a loss of them.
+_LABELS = ("y", "label", "labels", "target", "targets")
 
 
 class _Torch(_Jax):
@@ -2334,8 +2375,27 @@ class _Torch(_Jax):
     def evaluation(self, function, batch, name, dataset):
         return super().evaluation(lambda params, state, batch: self._call(function or self.of_module, False, params, state, batch)[0], batch, name, dataset)
 
+    def inputs(self, batch):
+        """The fields of a batch that forward() takes: those with the names of its parameters, or x."""
+        from jax import tree_util
+        tree = batch.build(list(range(len(batch.names))))
+        parameters = inspect.signature(self.module.forward).parameters
+        found = [key for key in tree if key in parameters and key not in _LABELS] if isinstance(tree, dict) else []
+        if not found and not (isinstance(tree, dict) and "x" in tree):
+            raise ValueError(f"prediction: which fields of the batch are inputs? Give inputs={{NAME: array}} of {', '.join(batch.names)}")
+        places, structure = tree_util.tree_flatten({key: tree[key] for key in found or ["x"]})
+
+        def build(values):
+            return tree_util.tree_unflatten(structure, values)
+
+        build.is_of_x = not found  # forward() gets x, under its own name
+        return _Batch([batch.names[i] for i in places], [batch.specs[i] for i in places], build)
+
     def prediction(self, function, batch, name):
         def own(module, inputs):
+            if getattr(batch.build, "is_of_x", False):
+                inputs = inputs["x"]
+                return module(*inputs) if isinstance(inputs, (list, tuple)) else module(**inputs) if isinstance(inputs, dict) else module(inputs)
             parameters = list(inspect.signature(module.forward).parameters)
             if isinstance(inputs, dict) and set(inputs) <= set(parameters):
                 return module(**inputs)
@@ -3085,7 +3145,9 @@ def _parser(fit=False):
 
     class Parser(argparse.ArgumentParser):
         def error(self, message):
-            raise _Refused(f"{message}; see --help", 64)
+            unknown = message.partition("unrecognized arguments: ")[2].split()
+            near = difflib.get_close_matches(unknown[0].partition("=")[0], self._option_string_actions, 1) if unknown else []
+            raise _Refused(f"{message}{', did you mean ' + near[0] + '?' if near else '; see --help'}", 64)
 
     name, what, manual = ("tfd fit", "Exports a model, trains it with tfd-run, and saves it with the trained weights: tfd-fit(1).", _FIT_MANUAL) if fit else (
         "python -m tfd_export", "Exports a model as a program that tfd-run and tfd-coordinate train: tfd-export(1).", _MANUAL)
@@ -3272,6 +3334,8 @@ def _read_data(stated, label):
         field, _, path = one.rpartition("=")
         if not path.endswith((".npz", ".csv", ".npy")) or (path.endswith(".npy") and not field):
             raise _Refused(f"{one} is neither FILE.npz, FILE.csv nor FIELD=FILE.npy", 64)
+        if field and not path.endswith(".npy"):
+            raise _Refused(f"{one}: a {path[-4:]} has several arrays, so give it without {field}=", 64)
         if label is not None and not path.endswith(".csv"):
             raise _Refused(f"--label is for .csv, not for {path}", 64)
         try:
@@ -3305,7 +3369,7 @@ def _lines_of(found):
 
 
 def _check_labels(asked, loss, arrays, test, classes):
-    """Refuses labels that the loss doesn't take. classes: how many there are; None for a loss of numbers from 0 to 1."""
+    """Refuses labels that the loss doesn't take. classes: their number; None for a loss of numbers from 0 to 1."""
     for of, (lines, path) in zip((arrays, test), (one or (None, None) for one in asked.lines)):
         if of is None or "y" not in of:
             continue
@@ -3494,7 +3558,7 @@ def _check_options(asked):
 
 
 def _check_folder(path):
-    """Refuses a file to save to whose folder is missing, before anything is trained."""
+    """Refuses a file in a missing folder, before anything is trained."""
     folder = pathlib.Path(path).parent
     if not folder.is_dir():
         raise _Refused(f"--to {path}: there is no folder {folder}", 71)
@@ -3542,7 +3606,8 @@ def _fit_as_asked(model, asked, arrays, test):
     program = _export_as_asked(model, asked, arrays, test)
     sets = [("seed", str(asked.seed))] if asked.seed is not None else []
     sets += [tuple(one.split("=", 1)) for one in asked.set]
-    say(f"exported {asked.model} to {program.directory}, with {_rows_text(arrays, test)}")
+    by = f"; the optimizer is {next(iter(program.document['optimizer']))}, by default" if program._default_optimizer else ""
+    say(f"exported {asked.model} to {program.directory}, with {_rows_text(arrays, test)}{by}")
     say("training; Ctrl-C saves and ends, and the same command continues")
     try:
         history = program._fit(None, None, asked.devices, asked.processes, sets, asked.start_over, None if asked.quiet else sys.stderr, ": already ")
@@ -3587,6 +3652,7 @@ def _export_as_asked(model, asked, arrays, test):
     batch = _tree({field: array[:asked.batch_size] for field, array in arrays.items()})
     to = asked.to or _name_of(asked.model)
     train = {"steps": asked.steps} if asked.steps else {"epochs": asked.epochs or 1}
+    has_own = _is_keras(model) and model.compiled
     if _is_keras(model):
         optimizer = _compile_as_asked(model, asked)
         _check_labels_of_keras(model, asked, arrays, test)
@@ -3600,6 +3666,7 @@ def _export_as_asked(model, asked, arrays, test):
         _check_labels_of_torch(model, asked, arrays, test, batch)
         program = torch(model, functions, batch, to, optimizer=_torch_optimizer_as_asked(model, asked), data=arrays, train=train,
                         check=not asked.no_check, _announce=False, _staged=True)
+    program._default_optimizer = asked.optimizer is None and not has_own
     try:
         if test is not None:
             program.evaluation(data=test)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# tfd fit: tables with words, what a folder already has, and what goes wrong.
+# tfd fit: tables with words, folders with an earlier training, and errors.
 # bats file_tags=shared
 
 bats_require_minimum_version 1.5.0
@@ -84,7 +84,7 @@ PY
   wait $first || [ $? = 75 ]
   # In another folder, or once it has ended.
   run -0 tfd fit plain2.keras --data other.csv -q --program elsewhere
-  # Rows to evaluate with that the model doesn't take, a file size that isn't allowed, and what isn't a folder.
+  # Rows to evaluate with that the model doesn't take, a file that is too large, and a path below a file.
   fails 65 "data: 'x' has the shape [[]96, 3], not [[]96, 2]" plain2.keras --data churn.csv --test plain.csv --batch 8 --start-over
   fails 65 "data: 'x' has the shape *" plain2.keras --data churn.csv --test plain.csv --program new/folder
   (cd plain2 && sha256sum -c --quiet -) <before
@@ -178,4 +178,74 @@ np.savez("more.npz", x=x, y=y), np.savez("floats.npz", x=x, y=x[:, 0])'
   fails 65 "label 'y': 4 in row 64, but the loss cross_entropy takes whole numbers from 0 to 3, *" net.py:Net --loss cross_entropy --data more.npz
   fails 65 "label 'y': * in row 1, but the loss cross_entropy takes whole numbers *" net.py:Net --loss cross_entropy --data floats.npz
   run -0 tfd fit net.py:Net --loss cross_entropy --data fits.npz -q
+}
+
+@test "fit and export: names of optimizers, options and files that are nearly right" {
+  keras_models
+  fails 64 "unrecognized arguments: --epoch 3, did you mean --epochs[?]" plain3.keras --data plain.csv --epoch 3
+  fails 64 "x=floats.npz: a .npz has several arrays, so give it without x=" plain3.keras --data x=floats.npz
+  fails 65 "optimizer: unknown key 'adm', did you mean 'adam'[?] (there are sgd, adagrad, *)" plain3.keras --data plain.csv --label churn --optimizer '{"adm": {}}'
+  "$PYTHON" - "$TFD_SOURCE/scripts" <<'PY'
+import importlib.util, json, sys, numpy as np, keras, tfd_export
+def fails(optimizer, text):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    try: tfd_export.keras(model, "mse", optimizer, batch=(np.zeros((4, 2), "float32"), np.zeros((4, 1), "float32")), to="out")
+    except ValueError as problem: assert text in str(problem), problem
+    else: raise AssertionError(optimizer)
+fails({"adm": {}}, "optimizer: unknown key 'adm', did you mean 'adam'?")
+fails({"adam": {"lr": 1}}, "optimizer.adam: unknown key 'lr', did you mean 'learning_rate'? (there are learning_rate, clipvalue, ")
+fails({"adam": {"groups": {"*": {"momentum": 1}}}}, "optimizer.adam.groups['*']: unknown key 'momentum' (there are ")
+fails({"adam": {}, "sgd": {}}, "optimizer: it has to name one optimizer, not 2: ")
+fails({"adam": 0.1}, "optimizer: adam has to have an object of settings")
+# The names are those of the schema.
+spec = importlib.util.spec_from_file_location("gen_schema", sys.argv[1] + "/gen-schema.py")
+schema = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(schema)
+for name, own in schema.OPTIMIZERS.items():
+    known = schema.optimizer(own)["properties"]
+    assert set(known) == {*tfd_export._OF_GROUPS, *tfd_export._OPTIMIZERS[name], *tfd_export._OF_ALL_OPTIMIZERS}, name
+    assert set(known["groups"]["additionalProperties"]["properties"]) == {*tfd_export._OF_GROUPS, *tfd_export._OPTIMIZERS[name]}, name
+assert list(schema.OPTIMIZERS) == list(tfd_export._OPTIMIZERS)
+PY
+}
+
+@test "export: from PyTorch, Adam by default, as at the shell, and predictions of the inputs of a batch" {
+  needs TFD_TORCH_PYTHON "torch, torchax and jax"
+  cat >net.py <<'PY'
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.linear = torch.nn.Linear(3, 1)
+    def forward(self, x, scale=1.0):
+        return scale * self.linear(x)
+PY
+  "$PYTHON" - 2>err <<'PY'
+import numpy as np, tfd_export, torch
+from net import Net
+random = np.random.default_rng(1)
+data = {"x": random.normal(0, 1, (32, 3)).astype("float32"), "scale": random.normal(1, 1, (32, 1)).astype("float32"), "y": np.ones((32, 1), "float32")}
+np.savez("train.npz", x=data["x"], y=data["y"])
+loss = lambda m, b: ((m(b["x"], b["scale"]) - b["y"]) ** 2).mean()  # noqa: E731
+module = Net()
+program = tfd_export.torch(module, loss, data, "out", data=data).prediction()
+program.fit(epochs=1, verbose=False)
+got = program.predict({"x": data["x"], "scale": data["scale"]})
+want = module(torch.tensor(data["x"]), torch.tensor(data["scale"])).detach().numpy()
+np.testing.assert_allclose(got, want, atol=1e-5)
+layer = torch.nn.Linear(3, 1)  # its parameter is called input
+program = tfd_export.torch(layer, lambda m, b: (m(b["x"]) - b["y"]).pow(2).mean(), {"x": data["x"], "y": data["y"]}, "layer", data=data).prediction()
+assert [one["field"] for one in program.document["functions"]["predict"]["inputs"] if "field" in one] == ["x"], program.document
+program.prediction(lambda m, b: -m(b["x"]), name="negative")
+try: tfd_export.torch(layer, lambda m, b: m(b["a"]).mean(), {"a": data["x"]}, "other").prediction()
+except ValueError as problem: assert "prediction: which fields of the batch are inputs? Give inputs={NAME: array} of a" in str(problem), problem
+else: raise AssertionError
+PY
+  grep -qx "to train it with adam, the default optimizer: tfd-run out/program.json" err
+  run -0 --separate-stderr "$PYTHON" -m tfd_export net.py:Net --loss mse_loss --data train.npz
+  [ "${stderr##*$'\n'}" = "to train it with adam, the default optimizer: tfd-run net/program.json" ]
+  [ "$(jq -c .optimizer out/program.json)" = "$(jq -c .optimizer net/program.json)" ]
+  run -0 --separate-stderr "$PYTHON" -m tfd_export net.py:Net --loss mse_loss --optimizer sgd --data train.npz
+  [ "${stderr##*$'\n'}" = "to train it: tfd-run net/program.json" ]
 }
