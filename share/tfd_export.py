@@ -36,6 +36,7 @@ import threading
 import time
 import traceback
 import types
+import warnings
 
 try:
     import numpy as np
@@ -2150,7 +2151,6 @@ def _torch_rates(scheduler, optimizer, steps):
 @contextlib.contextmanager
 def _put_back(scheduler, groups):
     """Lets a scheduler run; then it, and the optimizer's groups, are as they were -> the settings of these groups."""
-    import warnings
     before, settings = scheduler.state_dict(), [{key: value for key, value in group.items() if key != "params"} for group in groups]
     try:
         with warnings.catch_warnings():
@@ -2245,7 +2245,6 @@ class _Torch(_Jax):
         values = {name: _torch_array(tensor) for name, tensor in tensors.items()}
         double = [name for name, value in values.items() if value.dtype == np.float64]
         if double and not _jax_x64() and made is None:
-            import warnings
             warnings.warn(f"tfd_export: {', '.join(double[:3])}{' …' if len(double) > 3 else ''}: float64 becomes float32: set jax_enable_x64 to keep it", stacklevel=3)
         super().__init__(None, [values[name] for name in trained], [values[name] for name in others], trained, others, platforms=platforms)
 
@@ -3225,8 +3224,6 @@ def _load_model(path):
         if not _is_keras(model) and not hasattr(model, "state_dict"):
             raise _Refused(f"{path} is a {type(model).__name__}, neither a Keras model nor a torch module")
         return model
-    import warnings
-
     import keras as k
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Skipping variable loading for optimizer")  # which begins anew here
@@ -3240,22 +3237,28 @@ class _Table:
         self.path = path
         with open(path, encoding="utf-8-sig", newline="") as file:
             first = [one.strip() for one in next(csv.reader(file), [])]
+        if not any(first):
+            raise _Refused(f"{path} is empty, or begins with an empty line")
         has_header = not all(map(_is_number, first))
         names = first if has_header else [str(i) for i in range(len(first))]
         if label is not None and label not in names and not (label.isdigit() and int(label) < len(names)):
             raise _Refused(f"{path} has no column {label!r} (there are {', '.join(names)})")
         if len(set(names)) < len(names):
             raise _Refused(f"{path} has two columns called {next(name for name in names if names.count(name) > 1)!r}")
-        self.label = names[-1] if names and label is None else label if label in names else names[int(label)] if names else None
-        try:
+        self.label = names[-1] if label is None else label if label in names else names[int(label)]
+        values = None
+        with warnings.catch_warnings(), contextlib.suppress(ValueError):  # quotes, words, or rows of another length
+            warnings.simplefilter("ignore")  # that there are no rows
             values = np.loadtxt(path, "float32", delimiter=",", skiprows=int(has_header), ndmin=2, encoding="utf-8-sig")
-            self.lines, self.columns = range(1 + has_header, 1 + has_header + len(values)), dict(zip(names, values.T))
-        except ValueError:  # quotes, words, or rows of another length
-            self._read_rows(names, int(has_header))
+        if values is None or not len(values) or values.shape[1] != len(names):
+            return self._read_rows(names, int(has_header))
+        self.lines, self.columns = range(1 + has_header, 1 + has_header + len(values)), dict(zip(names, values.T))
 
     def _read_rows(self, names, skipped):
         with open(self.path, encoding="utf-8-sig", newline="") as file:
             rows = [(line, row) for line, row in enumerate(csv.reader(file), 1) if line > skipped and any(map(str.strip, row))]
+        if not rows:
+            raise _Refused(f"{self.path} has no rows")
         for line, row in rows:
             if len(row) != len(names):
                 raise _Refused(f"{self.path}: line {line} has {len(row)} columns, not {len(names)}")
@@ -3701,7 +3704,10 @@ def _trained_as(program, model, asked):
     loss = asked.loss
     if _is_keras(model):
         import keras as k
-        loss = json.loads(json.dumps(k.saving.serialize_keras_object(model.loss), default=str))
+        try:
+            loss = json.loads(json.dumps(k.saving.serialize_keras_object(model.loss), default=str))
+        except Exception:  # a function that Keras can't serialize
+            loss = getattr(model.loss, "__name__", type(model.loss).__name__)
     return _settings_of(program.document) | {"loss": loss, "label": asked.label_column, "words": asked.words}
 
 

@@ -66,6 +66,10 @@ PY
   fails 65 "mixed.csv: column 'height' has no value in line 3" plain2.keras --data mixed.csv
   printf '%s\n' 'age,height,churn' '1,2,no' '1,yes' >mixed.csv
   fails 65 "mixed.csv: line 3 has 2 columns, not 3" plain2.keras --data mixed.csv
+  echo age,height,churn >mixed.csv
+  fails 65 "mixed.csv has no rows" plain2.keras --data mixed.csv
+  : >mixed.csv
+  fails 65 "mixed.csv is empty, or begins with an empty line" plain2.keras --data mixed.csv
   fails 65 "plain.csv has no column for the model's input 'city' (there are age, height, churn)" named.keras --data plain.csv
 }
 
