@@ -71,17 +71,15 @@ Json settings_of(const std::string& run, int attempt, std::string_view start) {
 
 bool is_run_record(std::string_view name) { return name == kEventsName || attempt_of(name) > 0; }
 
-std::optional<std::string> find_other_program(const std::string& directory, std::string_view start) {
+std::optional<std::string> find_other_program(const std::string& directory, std::string_view settings) {
   const int last = next_attempt(directory) - 1;
   if (last == 0) return std::nullopt;
   std::string path = settings_in(directory, last);
   const auto text = load_file(path);
   if (!text) return std::nullopt;
-  const Json before = Json::parse(*text, nullptr, false), now = Json::parse(start, nullptr, false);
+  const Json before = Json::parse(*text, nullptr, false), now = Json::parse(settings, nullptr, false);
   constexpr const char* kProgram = "program_sha256";
-  if (!before.contains(kProgram) || !now.contains("settings") || !now["settings"].contains(kProgram))
-    return std::nullopt;
-  if (before[kProgram] == now["settings"][kProgram]) return std::nullopt;
+  if (!before.contains(kProgram) || !now.contains(kProgram) || before[kProgram] == now[kProgram]) return std::nullopt;
   return path;
 }
 

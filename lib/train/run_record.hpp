@@ -17,9 +17,9 @@ namespace tfd::train {
 inline constexpr std::string_view kEventsName = "events.jsonl";
 /// True for "settings-0001.json" and its like, and for kEventsName.
 bool is_run_record(std::string_view name);
-/// The newest settings in the directory, if their program is not that of the `start` event, a line of JSON; nullopt:
+/// The newest settings in the directory, if their program is not that of `settings` (TrainOptions::settings); nullopt:
 /// the program is the same, or there is nothing to compare.
-std::optional<std::string> find_other_program(const std::string& directory, std::string_view start);
+std::optional<std::string> find_other_program(const std::string& directory, std::string_view settings);
 
 class RunRecord {
  public:

@@ -203,10 +203,15 @@ Result<void> TrainLoop::find_beginning() {
       !held && !role_.asks_servers)
     return held;
   restored_ = TFD_TRY(checkpoints_.find(program_));
-  if (restored_)
+  if (restored_) {
     first_step_ = step_ = restored_->step;
-  else
+    if (const auto other = find_other_program(train_.checkpoint->directory, options_.settings))
+      report_.say(fmt::format("the program has changed since it last trained here ({}): {}", *other,
+                              nothing_left() ? "--start-over trains the new one from the beginning"
+                                             : "the training continues with the new one"));
+  } else {
     initial_ = TFD_TRY(checkpoints_.find_initial(program_));
+  }
   if (nothing_left()) {
     checkpoints_.release();
     return {};
@@ -323,14 +328,8 @@ Result<void> TrainLoop::say_start(bool joined) {
   else if (initial_)
     start.add("started_from", initial_->path);
   if (!options_.settings.empty()) start.add_raw("settings", options_.settings);
-  const std::string text = JsonLine(start).text();
-  if (role_.saves() && restored_)
-    if (const auto other = find_other_program(train_.checkpoint->directory, text))
-      report_.say(fmt::format("the program has changed since it last trained here ({}): {}", *other,
-                              nothing_left() ? "--start-over trains the new one from the beginning"
-                                             : "the training continues with the new one"));
   if (checkpoints_.are_saved() && !nothing_left())
-    report_.keep_record(train_.checkpoint->directory, checkpoints_.run(), text);
+    report_.keep_record(train_.checkpoint->directory, checkpoints_.run(), JsonLine(start).text());
   return report_.emit(std::move(start));
 }
 

@@ -44,7 +44,7 @@ widest() { awk '{ if (length($0) > widest) widest = length($0) } END { print wid
   echo '{"event":"step","step":20,"metrics":{"loss":2.25}}' >>epochs
   tfd-plot --svg all.svg epochs
   grep -v '"epoch":[123]' epochs | tfd-plot --svg last.svg
-  points() { grep -oE "<path[^>]* d='[^']*'" "$1" | grep -oE '[ML][0-9.]+,[0-9.]+' | wc -l; }
+  points() { grep "stroke='rgb(148" "$1" | grep -o L | wc -l; } # of the first curve, in its own color
   [ "$(points all.svg)" -gt "$(points last.svg)" ]
   grep -v '"step":20,"m' epochs >no-steps # none at all: those of the epochs
   run -0 tfd-plot no-steps

@@ -34,7 +34,7 @@ train() {
 
 @test "checkpoint: the folder of a program means its checkpoints, in tfd-data its datasets" {
   cp -r "$EXAMPLES/linear" mine
-  run -1 --separate-stderr tfd-checkpoint list mine
+  run -65 --separate-stderr tfd-checkpoint list mine
   [ "$stderr" = 'tfd-checkpoint: no checkpoint in mine' ]
   run -0 tfd-run -q mine --set train.steps=30 --set train.checkpoint.dir=mine/checkpoints </dev/null
   run -0 --separate-stderr tfd-checkpoint list mine
