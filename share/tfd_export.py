@@ -3145,7 +3145,7 @@ def _parser(fit=False):
     class Parser(argparse.ArgumentParser):
         def error(self, message):
             unknown = message.partition("unrecognized arguments: ")[2].split()
-            near = difflib.get_close_matches(unknown[0].partition("=")[0], self._option_string_actions, 1) if unknown else []
+            near = difflib.get_close_matches(unknown[0].partition("=")[0], self._option_string_actions, 1, 0.75) if unknown else []
             raise _Refused(f"{message}{', did you mean ' + near[0] + '?' if near else '; see --help'}", 64)
 
     name, what, manual = ("tfd fit", "Exports a model, trains it with tfd-run, and saves it with the trained weights: tfd-fit(1).", _FIT_MANUAL) if fit else (
