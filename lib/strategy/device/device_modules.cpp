@@ -313,7 +313,7 @@ std::optional<Value> write_changes(Builder& builder, const program::Program& pro
     changes.push_back(&one.change);
   }
   std::optional<Value> norm;
-  if (program.train->gradient_norm && !waits) norm = norm_of(builder, changes);
+  if (program.train && program.train->gradient_norm && !waits) norm = norm_of(builder, changes);
   if (!waits && !program.clips_replicas) clip(builder, program, packs, changes);
   for (Changed& one : all) {
     if (!one.pack->use.update) continue;
