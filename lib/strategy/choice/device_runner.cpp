@@ -40,15 +40,7 @@ class DeviceRunner final : public Runner {
       auto strategy = TFD_TRY(ParameterServerStrategy::make({}, {.kind = "CPU", .count = replicas()}));
       return train_on_parameter_servers(program, std::move(strategy), std::move(options));
     }
-    return train_on_devices(program, {.make_engine = options.make_engine,
-                                      .replicas = replicas(),
-                                      .logical_devices = options_.devices.logical_devices,
-                                      .step = options_.step,
-                                      .threads = options.threads,
-                                      .data_root = options.data_root,
-                                      .command_environment = options.command_environment,
-                                      .on_begin = options.on_begin,
-                                      .train = std::move(options.train)});
+    return train_on_devices(program, device_options(options_, std::move(options)));
   }
 
   Result<train::TrainSummary> run_function(const program::Program& program, const RunRequest& request,

@@ -154,15 +154,7 @@ class GroupRunner final : public Runner {
     if (!with.as_tensorflow) with.bucket_bytes = options.bucket_bytes;
     with.pack_bytes = options.bucket_bytes.value_or(0);
     with.epochs = options.epochs;
-    with.device = {.make_engine = options.make_engine,
-                   .replicas = options_.devices.replicas(),
-                   .logical_devices = options_.devices.logical_devices,
-                   .step = options_.step,
-                   .threads = options.threads,
-                   .data_root = options.data_root,
-                   .command_environment = options.command_environment,
-                   .on_begin = options.on_begin,
-                   .train = std::move(options.train)};
+    with.device = device_options(options_, std::move(options));
     return with;
   }
 

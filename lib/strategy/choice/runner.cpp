@@ -16,4 +16,16 @@ Result<std::unique_ptr<Runner>> make_runner(RunnerOptions options) {
   return make_device_runner(std::move(options), std::move(name));
 }
 
+DeviceTrainingOptions device_options(const RunnerOptions& runner, RunOptions options) {
+  return {.make_engine = std::move(options.make_engine),
+          .replicas = runner.devices.replicas(),
+          .logical_devices = runner.devices.logical_devices,
+          .step = runner.step,
+          .threads = std::move(options.threads),
+          .data_root = std::move(options.data_root),
+          .command_environment = std::move(options.command_environment),
+          .on_begin = std::move(options.on_begin),
+          .train = std::move(options.train)};
+}
+
 }  // namespace tfd::strategy
