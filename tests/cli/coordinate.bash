@@ -11,6 +11,7 @@ coordinate_setup() {
   mkfifo "$T/events"
   exec 6<>"$T/events"
   COORDINATOR=
+  ANSWERS=0
   cd "$T" || return 1
 }
 
@@ -83,6 +84,15 @@ answer() {
   echo "no answer to $1"
   cat "$T/talk"
   return 1
+}
+
+# Waits until so many closures with a number for an id are answered in all, in any order: the answers of a worker that has
+# just started may come after those of a thousand later closures.
+answers() { # COUNT
+  while [ "$ANSWERS" -lt "$1" ]; do
+    IFS= read -r -t 60 -u 6 EVENT || { echo "$ANSWERS answers, not $1"; cat "$T/talk"; return 1; }
+    [[ $EVENT != "{\"id\":"[0-9]* ]] || ANSWERS=$((ANSWERS + 1))
+  done
 }
 
 coordinator_ends() { # CODE

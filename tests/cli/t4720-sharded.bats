@@ -313,7 +313,7 @@ PY
   coordinate program.json --cluster spec.json --closures lines.jsonl
   local killed=0
   for worker in 1 2 0; do
-    answer $((300 + 900 * killed))
+    answers $((300 + 900 * killed))
     kill -KILL "$(task_pid "worker:$worker")"
     killed=$((killed + 1))
   done

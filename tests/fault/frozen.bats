@@ -23,12 +23,12 @@ count_up() { # FROM TO
   counting_pipe
   { count_up 1 60000; echo '{"op": "join", "id": "join"}'
     echo '{"op": "read", "variable": "n0", "id": "n0"}'; echo '{"op": "read", "variable": "n1", "id": "n1"}'; } >&5 &
-  answer 2000
+  answers 2000
   pid=$(task_pid ps:1)
   kill -STOP "$pid"
   sleep 4
   kill -CONT "$pid"
-  answer 20000
+  answers 20000
   kill -STOP "$COORDINATOR"
   sleep 4
   kill -CONT "$COORDINATOR"

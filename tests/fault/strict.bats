@@ -47,7 +47,7 @@ begin_stamps() {
   stamps 1 1200 >&5
   local at
   for at in 100 401 702; do # of another worker each time: one that was killed needs a moment to be back
-    answer "$at"
+    answers "$at"
     kill -KILL "$(task_pid "worker:$((at % 3))")"
   done
   both_have_what_was_answered
@@ -59,11 +59,11 @@ begin_stamps() {
   local frozen round
   for round in 0 1 2; do
     stamps $((round * 400 + 1)) $((round * 400 + 400)) >&5
-    answer $((round * 400 + 100))
+    answers $((round * 400 + 100))
     frozen=$(task_pid "worker:$((round % 2))")
     kill -STOP "$frozen"
     until_true grep -qc "lost worker:$((round % 2))" talk
-    answer $((round * 400 + 300))
+    answers $((round * 400 + 300))
     kill -CONT "$frozen"
   done
   both_have_what_was_answered
@@ -75,12 +75,12 @@ begin_stamps() {
   local server
   server=$(task_pid ps:1)
   stamps 1 600 >&5
-  answer 100
+  answers 100
   kill -STOP "$server"
   kill -KILL "$(task_pid worker:0)"
   until_true grep -q 'lost worker:0' talk
   kill -CONT "$server"
-  answer 300
+  answers 300
   kill -STOP "$server"
   kill -KILL "$(task_pid worker:1)"
   until_true grep -q 'lost worker:1' talk
