@@ -11,7 +11,7 @@
 #include "tfd/cluster/roles.hpp"
 #include "tfd/strategy/runner.hpp"
 #include "tfd/strategy/strategy.hpp"
-#include "tfd/task/group.hpp"
+#include "tfd/group/group.hpp"
 
 namespace tfd::vectors {
 namespace {
@@ -49,13 +49,13 @@ std::vector<Result<Json>> sum_over(const GroupOf& group, const std::vector<int>&
   const auto size = static_cast<int>(group.tasks.size());
   const bool are_all = started.size() == group.tasks.size();
   const auto sum = [&](int rank) -> Result<Json> {
-    task::GroupOptions options;
+    group::GroupOptions options;
     options.members = members;
     options.rank = rank;
     options.devices = group.each;
     options.make_endpoint = sockets[static_cast<std::size_t>(rank)]->endpoints();
     const Deadline deadline = Deadline::after(std::chrono::seconds(are_all ? 60 : 1));
-    const auto made = TFD_TRY(task::Group::form(std::move(options), deadline));
+    const auto made = TFD_TRY(group::Group::form(std::move(options), deadline));
     const int replicas = size * group.each;
     const auto shares = strategy::share_replicas(replicas, size);
     strategy::GroupExchange exchange(made->communicator(), shares, std::chrono::seconds(60));

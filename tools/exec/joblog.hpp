@@ -9,7 +9,7 @@
 
 #include "tfd/base/error.hpp"
 #include "tfd/process/fd.hpp"
-#include "tfd/task/shell_command.hpp"
+#include "tfd/task/messages.hpp"
 
 namespace tfd::exec {
 

@@ -6,7 +6,7 @@
 // endpoint's I/O thread.
 #include <algorithm>
 
-#include "tfd/task/shell_command.hpp"
+#include "tfd/task/messages.hpp"
 #include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {

@@ -30,7 +30,7 @@ void GroupCall::look() {
 }
 
 Result<void> GroupCall::join() {
-  task::GroupOptions with = options_.group;
+  group::GroupOptions with = options_.group;
   with.least = with.most = 0;
   with.interruption = interruption_.get_token();
   with.devices = options_.device.replicas;
@@ -38,7 +38,7 @@ Result<void> GroupCall::join() {
     status.program = program_.path;
     status.doing = fmt::format("{}, element {}", function_, element_.load());
   };
-  group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
+  group_ = TFD_TRY(group::Group::form(std::move(with), Deadline::after(options_.join)));
   const std::vector<int>& devices = group_->devices();
   const int replicas = options_.replicas > 0 ? options_.replicas : std::accumulate(devices.begin(), devices.end(), 0);
   const int members = group_->communicator().size();

@@ -54,7 +54,7 @@ class GroupCall {
   std::stop_source interruption_;
   std::atomic<std::int64_t> element_ = 0;
   std::int64_t round_ = 0;
-  std::unique_ptr<task::Group> group_;
+  std::unique_ptr<group::Group> group_;
   std::unique_ptr<GroupExchange> exchange_;  // uses the group
 };
 

@@ -40,14 +40,14 @@ void GroupMember::interrupted() {
     const MutexLock lock(data_mutex_);
     trainer_.stop_data();
   }
-  if (task::Group* const group = formed_) group->ask_stop();
+  if (group::Group* const group = formed_) group->ask_stop();
   end_if_compiling(true);
 }
 
 // A compiler can't be interrupted, and takes long; without anything to save there is no need to wait for it. Once a
 // step was made, the end of the compilation is waited for.
 void GroupMember::end_if_compiling(bool may_wait) {
-  task::Group* const group = formed_;
+  group::Group* const group = formed_;
   const auto module = options_.compiling ? options_.compiling->module() : std::nullopt;
   if (group == nullptr || !module || has_made_steps_ || !options_.end_process) return;
   const bool is_own = is_interrupted();

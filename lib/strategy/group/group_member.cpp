@@ -48,7 +48,7 @@ std::string source_of_data(const program::Program& program) {
 
 Result<void> GroupMember::join() {
   if (options_.on_standing) options_.on_standing(std::nullopt);
-  task::GroupOptions with = options_.group;
+  group::GroupOptions with = options_.group;
   with.interruption = interruption_.get_token();
   with.devices = options_.device.replicas;
   with.describe = [this](task::TaskStatus& status) {
@@ -62,7 +62,7 @@ Result<void> GroupMember::join() {
     end_if_compiling(false);
   };
   if (options_.compiling) options_.compiling->on_begin([this] { end_if_compiling(true); });
-  group_ = TFD_TRY(task::Group::form(std::move(with), Deadline::after(options_.join)));
+  group_ = TFD_TRY(group::Group::form(std::move(with), Deadline::after(options_.join)));
   formed_ = group_.get();
   return {};
 }

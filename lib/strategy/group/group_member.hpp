@@ -175,8 +175,8 @@ class GroupMember {
   const program::Program& program_;
   const GroupTrainingOptions& options_;
   DeviceTrainer trainer_;  // before the exchange, which it borrows, is made; it uses none when it goes
-  std::unique_ptr<task::Group> group_;
-  std::atomic<task::Group*> formed_ = nullptr;  // the same, for interrupted()
+  std::unique_ptr<group::Group> group_;
+  std::atomic<group::Group*> formed_ = nullptr;  // the same, for interrupted()
   std::unique_ptr<GroupExchange> exchange_;
   std::vector<std::string> names_;
   std::optional<variable::Checkpoint> newest_;  // this member's, with which the training begins

@@ -7,13 +7,13 @@
 #include "group_exchange.hpp"
 #include "tfd/function/compiling.hpp"
 #include "tfd/strategy/device_training.hpp"
-#include "tfd/task/group.hpp"
+#include "tfd/group/group.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::strategy {
 
 struct GroupTrainingOptions {
-  task::GroupOptions group;
+  group::GroupOptions group;
   Duration join = std::chrono::seconds(600);             // for all members to come
   Duration step_timeout = std::chrono::hours(24 * 365);  // of one collective; members that are gone end it before
   int replicas = 0;              // of the training; 0: as many as its checkpoint says, else as the members have devices

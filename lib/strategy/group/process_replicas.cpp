@@ -10,7 +10,7 @@
 #include "group_place.hpp"
 #include "packed.hpp"
 #include "tfd/base/counted.hpp"
-#include "tfd/task/group.hpp"
+#include "tfd/group/group.hpp"
 #include "tfd/tensor/ring_sum.hpp"
 #include "tfd/variable/reduction.hpp"
 
@@ -51,7 +51,7 @@ Error no_component(const std::string& call) {
 class ProcessReplicas final : public ReplicaGroup {
  public:
   /// `group`: null of a process that is alone.
-  ProcessReplicas(std::unique_ptr<task::Group> group, std::unique_ptr<collective::Communicator> alone,
+  ProcessReplicas(std::unique_ptr<group::Group> group, std::unique_ptr<collective::Communicator> alone,
                   std::vector<step::ReplicaRange> shares, Compat compat, const CommunicationOptions& communication)
       : ReplicaGroup(shares, group ? group->communicator().rank() : 0),
         group_(std::move(group)),
@@ -121,7 +121,7 @@ class ProcessReplicas final : public ReplicaGroup {
                              const std::string& call);
   Result<Tensor> constant(const std::string& what, Aggregation how, const Tensor& value);
 
-  std::unique_ptr<task::Group> group_;
+  std::unique_ptr<group::Group> group_;
   std::unique_ptr<collective::Communicator> alone_;
   collective::Communicator& communicator_;
   GroupExchange exchange_;
@@ -424,14 +424,14 @@ Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::Clust
   GroupPlace place;
   if (config != nullptr && !config->cluster.empty()) place = TFD_TRY(place_in_group(*config));
   std::vector<step::ReplicaRange> shares{step::ReplicaRange::whole(replicas)};
-  std::unique_ptr<task::Group> group;
+  std::unique_ptr<group::Group> group;
   std::unique_ptr<collective::Communicator> alone;
   if (place.members.size() < 2) {
     alone = TFD_TRY(collective::connect({.all = {{"this process", "", ""}}}, nullptr, communication.implementation,
                                         Deadline::never()));
     return std::make_unique<ProcessReplicas>(nullptr, std::move(alone), std::move(shares), compat, communication);
   }
-  task::GroupOptions options{.members = std::move(place.members), .rank = place.rank, .devices = replicas};
+  group::GroupOptions options{.members = std::move(place.members), .rank = place.rank, .devices = replicas};
   options.agreement = {{"the program", "one that is in C++"},
                        {"the compatibility", compat == Compat::kTensorflow ? "tensorflow" : "none"},
                        {"bytes_per_pack", std::to_string(communication.bytes_per_pack)}};
@@ -445,7 +445,7 @@ Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::Clust
   options.log = communication.log;
   options.say = communication.say;
   options.interruption = communication.interruption;
-  group = TFD_TRY(task::Group::form(std::move(options), Deadline::after(communication.join)));
+  group = TFD_TRY(group::Group::form(std::move(options), Deadline::after(communication.join)));
   int all = 0, first = 0;
   for (const int count : group->devices()) all += count;
   shares.clear();

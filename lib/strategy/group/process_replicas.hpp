@@ -17,7 +17,7 @@ namespace tfd::strategy {
 
 /// Waits for all of the cluster's chief and workers to come, each with its own number of replicas. Without a cluster,
 /// or as its evaluator, or as its only worker, the process is alone. Errors of place_in_group() and
-/// task::Group::form().
+/// group::Group::form().
 Result<std::unique_ptr<ReplicaGroup>> make_process_replicas(const cluster::ClusterConfig* config, int replicas,
                                                             Compat compat, const CommunicationOptions& communication);
 

@@ -5,7 +5,7 @@
 
 #include "tfd/base/counted.hpp"
 #include "tfd/base/sha256.hpp"
-#include "tfd/task/group.hpp"
+#include "tfd/group/group.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -22,7 +22,7 @@ std::string digest_of(const std::string& text) {
 }
 
 /// Adds the leaves of the document: "datasets.train[0].range", "1000".
-void add_leaves(const Json& json, const std::string& path, task::AgreementParts& parts) {
+void add_leaves(const Json& json, const std::string& path, group::AgreementParts& parts) {
   if (parts.size() > kMostParts) return;
   if (!json.is_structured() || json.empty()) {
     parts.emplace_back(path, json.dump());
@@ -43,7 +43,7 @@ std::string agreement_of(const program::Program& program) {
   auto document = Json::parse(whole.document());
   if (program.train && program.train->checkpoint && document["train"]["checkpoint"].is_object())
     document["train"]["checkpoint"].erase("dir");  // each may have its own
-  task::AgreementParts parts;
+  group::AgreementParts parts;
   add_leaves(document, "", parts);
   if (parts.size() > kMostParts) parts.clear();
   std::string all = document.dump();
@@ -52,7 +52,7 @@ std::string agreement_of(const program::Program& program) {
     all += "\n" + name + "\n" + digest;
     parts.emplace_back(name, fmt::format("{}, SHA-256 {}", counted(content.size(), "byte"), digest));
   }
-  return task::format_parts(parts, digest_of(all));
+  return group::format_parts(parts, digest_of(all));
 }
 
 }  // namespace tfd::strategy

@@ -14,9 +14,6 @@
 namespace tfd::task {
 namespace {
 
-constexpr int kReignShift = 32;
-constexpr std::uint64_t kMostReign = (std::uint64_t{1} << 20) - 1;  // so that an epoch is exact as a JSON number
-
 Result<void> check_name(const std::string& name) {
   if (!name.empty() && name.size() <= kMostNameBytes) return {};
   return fail(Code::kInvalidArgument, "a name of {} bytes, where 1 to {} are allowed", name.size(), kMostNameBytes);
@@ -27,14 +24,6 @@ Error too_many(std::string_view what, std::size_t most) {
 }
 
 }  // namespace
-
-std::uint64_t make_first_epoch() { return ((random_bits() % kMostReign + 1) << kReignShift) | 1; }
-
-bool has_same_issuer(std::uint64_t one, std::uint64_t other) { return one >> kReignShift == other >> kReignShift; }
-
-bool is_older(std::uint64_t epoch, std::uint64_t than) { return has_same_issuer(epoch, than) && epoch < than; }
-
-Claim make_claim() { return {.host = host_name(), .pid = ::getpid()}; }
 
 CoordinationState::Replies CoordinationState::apply(Connection connection, Ticket ticket,
                                                     const CoordinationRequest& request) {

@@ -14,7 +14,7 @@
 #include "by_connection.hpp"
 #include "step_leases.hpp"
 #include "tfd/base/deadline.hpp"
-#include "tfd/task/coordination.hpp"
+#include "tfd/task/coordination_messages.hpp"
 #include "tfd/task/epoch.hpp"
 
 namespace tfd::task {

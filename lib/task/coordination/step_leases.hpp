@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "by_connection.hpp"
-#include "tfd/task/coordination.hpp"
+#include "tfd/task/coordination_messages.hpp"
 
 namespace tfd::task {
 

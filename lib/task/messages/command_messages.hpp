@@ -3,7 +3,7 @@
 //
 // The messages of sessions and shell commands: kinds beside those of protocol.hpp, bodies in the layout of
 // wire_format.hpp. Private to the room. Thread rule: pure functions.
-#include "tfd/task/shell_command.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "tfd/program/program.hpp"
-#include "tfd/task/coordination.hpp"
+#include "tfd/task/coordination_messages.hpp"
 #include "tfd/task/epoch.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/task/placement.hpp"
-#include "tfd/task/server_client.hpp"
-#include "tfd/task/worker_client.hpp"
+#include "tfd/task/status.hpp"
 #include "tfd/transport/endpoint.hpp"
 #include "tfd/variable/store.hpp"
 
@@ -44,12 +44,10 @@ enum class Kind : std::uint16_t {
   kAdopt = 22,         // to a parameter server: moves its run to another epoch; answered with its history
   kDue = 23,           // variables (none: all); answered with those that share norms
   kMakeDue = 24,       // makes due updates, with the norms to clip by
-  kMeet = 25,          // to the chief of a group: joins; answered when all have (group/meeting.hpp)
-  kAskStop = 26,       // to a member of a group, by another one that was interrupted; the epoch is the generation
   kStage = 27,         // an UpdateRequest that waits for kCommit or kAbort; also the outcome of a staged closure
   kCommit = 28,        // to a parameter server: applies the staged updates of an attempt; answered as kUpdate
   kAbort = 29,         // to a parameter server: drops staged updates
-};                     // 30 to 37: state_messages.hpp
+};                     // 25 and 26 are the groups' (group/group_messages.hpp); 30 to 39: state_messages.hpp
 
 struct LoadProgram {
   std::uint64_t epoch = 0;
@@ -163,8 +161,6 @@ transport::Message encode(const CoordinationRequest& request, std::uint64_t epoc
 Result<CoordinationRequest> decode_coordination(const transport::Message& message);
 transport::Message encode(const CoordinationAnswer& answer);
 Result<CoordinationAnswer> decode_coordination_answer(const transport::Message& message);
-transport::Message encode(const TaskStatus& status);
-Result<TaskStatus> decode_status(const transport::Message& message);
 
 /// Messages that are names with or without a tensor each.
 transport::Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch = 0);

@@ -22,8 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/task/server_client.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/transport/endpoint.hpp"
+#include "tfd/variable/checkpoint_parts.hpp"
 
 namespace tfd::task {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "status.hpp"
+#include "tfd/task/status.hpp"
 
 #include <unistd.h>
 
@@ -39,6 +39,10 @@ TaskStatus status_of_process(cluster::TaskId task, Clock::time_point started) {
   out.memory_bytes = resident_bytes();
   return out;
 }
+
+bool is_status_request(const Message& message) { return message.kind == static_cast<std::uint16_t>(Kind::kStatus); }
+
+Message status_request() { return encode_empty(Kind::kStatus); }
 
 Message encode(const TaskStatus& status) {
   Writer out;

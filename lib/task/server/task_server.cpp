@@ -9,7 +9,6 @@
 
 #include "coordination/coordination_service.hpp"
 #include "messages/protocol.hpp"
-#include "messages/status.hpp"
 #include "ps/ps_service.hpp"
 #include "tfd/base/doubled.hpp"
 #include "tfd/base/units.hpp"

@@ -21,7 +21,7 @@
 #include "tfd/function/command.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
-#include "tfd/task/task_server.hpp"
+#include "tfd/task/task_server_options.hpp"
 
 namespace tfd::task {
 

@@ -114,7 +114,7 @@ class Strategy {
  public:
   /// Makes a strategy; of several processes it returns once all have come. kInvalidArgument: parameter servers, which
   /// aren't devices of this process; several replicas for a strategy with one; a repeated device; no TpuPlan for a TPU
-  /// system, or one with other devices; a cluster in which this process has no place. Errors of task::Group::form():
+  /// system, or one with other devices; a cluster in which this process has no place. Errors of group::Group::form():
   /// kDeadlineExceeded names those that didn't come.
   static Result<std::unique_ptr<Strategy>> make(StrategyOptions options);
   ~Strategy();

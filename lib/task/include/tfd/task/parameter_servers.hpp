@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "tfd/step/row_lookup.hpp"
+#include "tfd/task/coordination.hpp"
 #include "tfd/task/placement.hpp"
 #include "tfd/task/server_client.hpp"
 #include "tfd/transport/endpoint.hpp"

@@ -6,51 +6,16 @@
 // Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tfd/task/epoch.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/task/task_client.hpp"
 #include "tfd/variable/checkpoint_parts.hpp"
 #include "tfd/variable/store.hpp"
 
 namespace tfd::task {
-
-/// A parameter server's answer to the updates of a closure.
-struct UpdateAnswer {
-  bool is_new = false;   // applied; false: this sequence number had been
-  bool is_busy = false;  // not applied: a due update must be made first (make_due()); not staged: send it again now
-  bool is_due = false;   // an update of one of its variables is due
-};
-
-/// One entry of VariableStore::export_state(), without its value.
-struct StateEntry {
-  std::string name;
-  tensor::TensorSpec spec;
-};
-struct ExportedState {
-  std::uint64_t id = 0;  // identifies the export on its connection
-  std::vector<StateEntry> entries;
-};
-/// Asks whether a server sees a directory: it finds the file "token" with this text in the directory `name` there, and
-/// leaves a file beside it.
-struct DirectoryProbe {
-  std::string directory;  // absolute
-  std::string name;       // variable::UnfinishedCheckpoint
-  std::string token;
-  std::uint32_t part = 0;  // the file that it leaves is probe_answer_name(part)
-};
-inline constexpr std::string_view kProbeToken = "token";  // name of its file
-inline std::string probe_answer_name(std::uint32_t part) { return fmt::format("seen-by-{}", part); }
-
-/// The file of a checkpoint in parts that a server writes: part 1 of 2 of the unfinished checkpoint `name` in a
-/// directory that a probe has shown.
-struct PartPlace {
-  std::string directory;
-  std::string name;
-  std::uint32_t part = 0, parts = 0;
-};
 
 /// Bytes of a state that move in one message; a larger tensor moves alone.
 inline constexpr std::uint64_t kStatePartBytes = std::uint64_t{64} << 20;

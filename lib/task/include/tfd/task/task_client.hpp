@@ -8,67 +8,34 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
-#include "tfd/cluster/task_id.hpp"
-#include "tfd/task/coordination.hpp"
-#include "tfd/task/packed_program.hpp"
+#include "tfd/program/program.hpp"
+#include "tfd/task/coordination_messages.hpp"
+#include "tfd/task/messages.hpp"
+#include "tfd/task/status.hpp"
 #include "tfd/tensor/tensor.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
-/// A task's part in a group that makes steps together.
-struct MembershipStatus {
-  std::int64_t step = 0;
-  std::uint64_t generation = 0;
-  int first_replica = 0, own_replicas = 0, replicas = 0;  // its own, and the training's
-  /// How long each other member was waited for in a step while only it was missing, in microseconds: the median of the
-  /// last steps, as this member saw it.
-  std::vector<std::pair<std::string, std::int64_t>> late = {};
-};
+struct Placement;
 
-struct TaskStatus {
-  cluster::TaskId task;
-  transport::Incarnation incarnation = 0;
-  std::int64_t uptime_ms = 0;
-  std::uint64_t closures_done = 0;
-  std::uint64_t closures_waiting = 0;
-  std::uint64_t variables = 0;
-  std::uint64_t variable_bytes = 0;
-  std::uint64_t epoch = 0;  // of the loaded program; 0: none is loaded
-  std::string host = {};
-  std::int64_t pid = 0;
-  std::uint64_t memory_bytes = 0;         // resident
-  std::string doing = {};                 // the function that it runs, "(the program)" while it loads one, or nothing
-  std::int64_t doing_ms = 0;              // how long it has been doing so
-  std::string waits_for = {};             // "ps:1", "closures", "a coordinator"; empty while it computes
-  std::vector<std::string> devices = {};  // a worker's, once it has loaded its plug-in
-  std::string program = {};               // path of the loaded program
-  int replicas = 1;                       // number that a worker runs
-  std::int64_t idle_ms = 0;               // time time since it last worked on its program; 0 while it does
-  bool is_abandoned = false;              // it works for a coordinator that is gone, or fenced
-  std::optional<MembershipStatus> group = {};
-  std::string training = {};         // where the run's training is, as one JSON object, where this task has been told
-  std::int64_t training_age_ms = 0;  // how long ago it was told
-  std::string log = {};              // path, on its host, of the file with what it has written; empty: none
-};
+/// A run's program and placement, encoded once; all requests share the bytes. Few tasks receive it at a time, so that the
+/// first of thousands compile while it is still being sent to others. Immutable, and thread-safe.
+class PackedProgram {
+ public:
+  PackedProgram() = default;  // empty, until another one is assigned
+  static PackedProgram pack(const program::Program& program, const Placement& placement);
 
-/// Settings of one worker: of the program's own datasets, and of updates.
-struct WorkerOrders {
-  std::uint64_t shuffle_stream = 0;  // data::Order's, for datasets that are this worker's own
-  /// Seed of shuffles that state none: one for all workers where the data are sharded dynamically
-  /// ("distribute": "dynamic"); for each of the worker's own datasets otherwise, where it isn't 0.
-  std::uint64_t data_seed = 0;
-  /// The steps whose elements the worker skips, where a training continues.
-  std::int64_t steps_taken = 0;
-  /// Whether updates are only staged, for the coordinator to commit: ClosureOutcome::staged_on.
-  bool stages = false;
+ private:
+  friend class TaskClient;
+  struct State;
+  std::shared_ptr<const State> state_;  // of all copies
 };
 
 class TaskClient {

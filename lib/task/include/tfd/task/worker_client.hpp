@@ -5,38 +5,15 @@
 // Thread rule: thread-safe; callbacks run on the endpoint's I/O thread and must not block.
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tfd/step/call.hpp"
-#include "tfd/task/shell_command.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/task/task_client.hpp"
 
 namespace tfd::task {
-
-/// Sequence numbers from here on are those of calls without updates. Parameter servers don't track them, whose history
-/// requires dense numbers.
-inline constexpr std::uint64_t kWithoutUpdates = std::uint64_t{1} << 63;
-
-/// A worker answers calls that updated variables in handfuls of this size, while others wait there: it holds fewer
-/// answers than calls that wait, and sends them once kAnswerHeld has gone by and it does its I/O.
-inline constexpr std::size_t kAnswersTogether = 32;
-inline constexpr Duration kAnswerHeld = std::chrono::milliseconds(4);
-
-/// A worker's answer to a call.
-struct ClosureOutcome : step::CallOutcome {
-  Duration ran = {};  // on the worker, with what it read; not with an update that was on its way
-  std::shared_ptr<const CommandOutcome> command = {};  // a shell command's, which has nothing else; immutable
-  /// Where WorkerOrders::stages was set, the parameter servers (positions) that have its updates staged; each is to be
-  /// told to commit them. The results have then only those `returns` that are the worker's own variables.
-  std::vector<std::uint32_t> staged_on = {};
-  /// Then how many staged closures of this worker, since it loaded the program, come before it: in that order they are
-  /// to be committed. An answer may be overtaken by later ones.
-  std::uint64_t staged_after = 0;
-  bool dropped = false;  // dropped by drop_waiting() or give_back() before it started; other fields are unset
-};
 
 class WorkerClient : public TaskClient {
  public:
