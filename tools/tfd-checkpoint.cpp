@@ -5,7 +5,7 @@
 
 #include "checkpoint/commands.hpp"
 #include "main.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace {
 

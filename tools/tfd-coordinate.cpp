@@ -11,7 +11,6 @@
 #include "key_option.hpp"
 #include "main.hpp"
 #include "option_sections.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/progress.hpp"
 #include "tfd/cli/tool.hpp"

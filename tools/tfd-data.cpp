@@ -7,7 +7,6 @@
 #include "data/subject.hpp"
 #include "main.hpp"
 #include "plugin_options.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/cli/tool.hpp"

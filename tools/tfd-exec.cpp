@@ -19,7 +19,6 @@
 #include "exec/template.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/process/signals.hpp"

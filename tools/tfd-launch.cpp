@@ -15,7 +15,6 @@
 #include "launch/session.hpp"
 #include "main.hpp"
 #include "option_sections.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cli/tool.hpp"

@@ -15,7 +15,6 @@
 #include "run/evaluation.hpp"
 #include "run/predictions.hpp"
 #include "run/stdin_examples.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/memory.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

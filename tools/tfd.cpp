@@ -15,7 +15,6 @@
 #include "general/pages.hpp"
 #include "general/programs.hpp"
 #include "main.hpp"
-#include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/tool.hpp"

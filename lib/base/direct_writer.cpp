@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tfd/base/write_all.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd {
 namespace {

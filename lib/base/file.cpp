@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "tfd/base/direct_writer.hpp"
-#include "tfd/base/write_all.hpp"
 
 namespace tfd {
 namespace {

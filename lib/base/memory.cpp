@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tfd/base/memory.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
@@ -76,6 +79,12 @@ std::optional<Bytes> find_free_memory(const Load& given) {
     free = std::min(free, *limit - std::min(*limit, used));
   }
   return Bytes{free};
+}
+
+std::uint64_t resident_bytes() {
+  std::istringstream text(load_file("/proc/self/statm").value_or(""));  // "ALL RESIDENT …", in pages
+  std::uint64_t all = 0, resident = 0;
+  return text >> all >> resident ? resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
 }  // namespace tfd

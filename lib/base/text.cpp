@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tfd/base/counted.hpp"
 #include "utf8.hpp"
 
 namespace tfd {

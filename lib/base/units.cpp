@@ -5,8 +5,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "tfd/base/rate.hpp"
-
 namespace tfd {
 namespace {
 

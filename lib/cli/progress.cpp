@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "internal.hpp"
-#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 #include "tfd/cli/columns.hpp"
 
 namespace tfd::cli {

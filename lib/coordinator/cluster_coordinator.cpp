@@ -4,7 +4,6 @@
 #include "tfd/coordinator/cluster_coordinator.hpp"
 
 #include "coordinator.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {

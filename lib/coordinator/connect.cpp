@@ -6,11 +6,11 @@
 
 #include "ask.hpp"
 #include "coordinator.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/descriptors.hpp"
 #include "tfd/base/doubled.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/task/message_limits.hpp"
+#include "tfd/task/messages.hpp"
 
 namespace tfd::coordinator {
 namespace {

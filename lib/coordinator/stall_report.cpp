@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

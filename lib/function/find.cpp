@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/function.hpp"
 

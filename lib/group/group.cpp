@@ -4,20 +4,50 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "convener.hpp"
 #include "group_messages.hpp"
-#include "listen_host.hpp"
 #include "stall_line.hpp"
+#include "tfd/base/error.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/cluster/address.hpp"
 #include "tfd/cluster/task_id.hpp"
+#include "tfd/process/host_names.hpp"
 #include "tfd/task/shared_keys.hpp"
 
 namespace tfd::group {
+
 namespace {
+
+// Where a member of a group listens.
+
+/// The numeric address of this member's host, by its address among the members'; waits until the name resolves, as it
+/// may later in a pod that has just started. kPermissionDenied: other hosts can connect there, and there is no key;
+/// kDeadlineExceeded: the name doesn't resolve; kCancelled: interrupted.
+Result<std::string> wait_for_host_to_listen_at(const GroupOptions& options, Deadline deadline) {
+  const auto& [name, text] = options.members[static_cast<std::size_t>(options.rank)];
+  const cluster::Address own = TFD_TRY(cluster::parse_address(text), name);
+  // Nobody else ever connects to a group of one.
+  if (options.members.size() == 1 && options.most <= 1) return std::string(cluster::is_ipv6(own) ? "::1" : "127.0.0.1");
+  if (!cluster::is_loopback(own) && !options.has_key && !options.is_insecure)
+    return fail(
+        Code::kPermissionDenied,
+        "{} is at {}, where other hosts can connect, and there is no key: make one with tfd-serve --generate-key, or "
+        "say --insecure",
+        name, printable(text));
+  const process::NameWait how{.deadline = deadline,
+                              .report = options.stall_report,
+                              .say =
+                                  [&options, &task = name](const std::string& line) {
+                                    if (options.say) options.say(fmt::format("{}: {}", task, line));
+                                  },
+                              .interruption = options.interruption};
+  return TFD_TRY(process::wait_for_host(own.host, how), name).front();
+}
 
 constexpr Duration kStallLook = std::chrono::seconds(1);    // how often a wait's status is renewed
 constexpr Duration kStallAnswer = std::chrono::seconds(2);  // of a member, to what it does
@@ -194,7 +224,8 @@ class GroupImpl final : public Group {
   }
 
   task::TaskStatus status() const {
-    task::TaskStatus out = task::status_of_process(cluster::parse_task(own_name()).value_or(cluster::TaskId()), started_);
+    task::TaskStatus out =
+        task::status_of_process(cluster::parse_task(own_name()).value_or(cluster::TaskId()), started_);
     out.incarnation = convener_.incarnation();
     out.replicas = options_.devices;
     if (options_.describe) options_.describe(out);

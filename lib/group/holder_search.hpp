@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "directory.hpp"
 #include "meeting.hpp"
 #include "roster.hpp"
 #include "tfd/base/deadline.hpp"

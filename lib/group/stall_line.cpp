@@ -34,7 +34,8 @@ bool StallTimer::is_due(Duration waited) {
   return true;
 }
 
-StallLine::StallLine(const task::TaskStatus& own, const collective::Stalled& wait, const std::vector<std::string>& members)
+StallLine::StallLine(const task::TaskStatus& own, const collective::Stalled& wait,
+                     const std::vector<std::string>& members)
     : head_(fmt::format("{} has waited {} for ", own.doing.empty() ? wait.call : own.doing,
                         rounded_duration(wait.waited))),
       whom_(wait.whom) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/exit_code.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

@@ -5,19 +5,41 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <string>
 
 #include "group_task.hpp"
-#include "process_group.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/process/orphans.hpp"
 
 namespace tfd::launch {
+
 namespace {
+
+// A task's processes as /proc and the kernel report them.
+
+/// True if a process of this group is left. No event tells when the last one ends, and the number isn't reused as long
+/// as one is left. Orphans of the group are our children (adopt_orphans()): the dead among them are reaped, for they
+/// count as members.
+bool group_lives(pid_t group) {
+  while (::waitpid(-group, nullptr, WNOHANG) > 0) {
+  }
+  return ::kill(-group, 0) == 0 || errno == EPERM;
+}
+
+/// "D", "S"; "?" where /proc doesn't tell.
+std::string state_of(pid_t pid) {
+  const auto text = load_file(fmt::format("/proc/{}/stat", pid), std::size_t{1} << 16);
+  const std::size_t after_name = text ? text->rfind(") ") : std::string::npos;
+  return after_name == std::string::npos ? "?" : text->substr(after_name + 2, 1);
+}
 
 constexpr auto kUnkillable = std::chrono::seconds(10);  // after SIGKILL
 constexpr auto kGroupCheck = std::chrono::milliseconds(20);

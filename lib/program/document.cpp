@@ -7,7 +7,6 @@
 
 #include "check/typed_paths.hpp"
 #include "draft.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/tensor/json.hpp"

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "draft.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::program {

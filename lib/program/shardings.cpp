@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "draft.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::program {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "draft.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/data/stage_traits.hpp"
 
 namespace tfd::program {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/exit_code.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

@@ -6,7 +6,7 @@
 
 #include "sides.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/launch/port_owner.hpp"
+#include "tfd/launch/listen.hpp"
 
 namespace tfd::rendezvous {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/function/plugin.hpp"
 
 namespace tfd::step {

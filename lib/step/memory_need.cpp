@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/step/replica_copies.hpp"
 
 namespace tfd::step {

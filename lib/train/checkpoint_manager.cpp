@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "run_record.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"

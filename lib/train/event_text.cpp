@@ -7,9 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tfd/base/counted.hpp"
-#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/units.hpp"
 
 namespace tfd::train {
 namespace {

@@ -7,7 +7,6 @@
 #include <csignal>
 #include <utility>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"

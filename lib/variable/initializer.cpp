@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "draws.hpp"
-#include "orthogonal.hpp"
 #include "settings.hpp"
 #include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
@@ -19,7 +20,38 @@
 #include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::variable {
+
 namespace {
+
+// Orthogonal matrices from random ones.
+
+double dot(const double* a, const double* b, std::int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+void subtract_scaled(double* a, const double* b, double scale, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) a[i] -= b[i] * scale;
+}
+
+/// `columns` vectors of `rows` >= columns numbers, one after another, made orthonormal in their order: the Q of a QR
+/// decomposition whose R has a positive diagonal. O(rows * columns^2).
+void orthonormalize(std::vector<double>& vectors, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t column = 0; column < columns; ++column) {
+    double* const own = vectors.data() + column * rows;
+    for (int round = 0; round < 2; ++round) {
+      for (std::int64_t before = 0; before < column; ++before) {
+        const double* other = vectors.data() + before * rows;
+        subtract_scaled(own, other, dot(own, other, rows), rows);
+      }
+    }
+    const double scale = 1 / std::sqrt(dot(own, own, rows));
+    for (std::int64_t i = 0; i < rows; ++i) own[i] *= scale;
+  }
+}
 
 using tensor::DType;
 using tensor::Tensor;

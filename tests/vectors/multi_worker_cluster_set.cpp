@@ -9,9 +9,9 @@
 #include "loopback.hpp"
 #include "sets.hpp"
 #include "tfd/cluster/roles.hpp"
+#include "tfd/group/group.hpp"
 #include "tfd/strategy/runner.hpp"
 #include "tfd/strategy/strategy.hpp"
-#include "tfd/group/group.hpp"
 
 namespace tfd::vectors {
 namespace {

@@ -14,7 +14,6 @@
 
 #include "checkpoint/source.hpp"
 #include "checkpoint/values.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cli/columns.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"

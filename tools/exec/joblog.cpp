@@ -10,7 +10,6 @@
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/base/write_all.hpp"
 
 namespace tfd::exec {
 namespace {

@@ -7,7 +7,6 @@
 #include <array>
 #include <filesystem>
 
-#include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "general/programs.hpp"
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::general {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "general/programs.hpp"
-#include "tfd/base/executable.hpp"
 #include "tfd/base/file.hpp"
 
 namespace tfd::general {

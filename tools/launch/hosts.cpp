@@ -14,7 +14,7 @@
 #include <set>
 
 #include "remote.hpp"
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/shell.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"

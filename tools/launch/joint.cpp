@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/placement.hpp"

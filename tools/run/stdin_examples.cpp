@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/resolve/spec_source.hpp"
 #include "tfd/tensor/json.hpp"

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/base/write_all.hpp"
 
 namespace tfd::serve {
 

@@ -14,7 +14,6 @@
 #include <iterator>
 
 #include "option_sections.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/process/child.hpp"

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "tfd/base/descriptors.hpp"
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 
 namespace tfd::training {
 

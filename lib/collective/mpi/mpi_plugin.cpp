@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <thread>
 
-#include "tfd/base/executable.hpp"
+#include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"

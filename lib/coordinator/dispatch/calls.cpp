@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "dispatch/closure.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {

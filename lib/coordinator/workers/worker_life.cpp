@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The life of a worker in WorkerPool: members, coming up, loading, failing.
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "workers/worker_pool.hpp"
 
 namespace tfd::coordinator {

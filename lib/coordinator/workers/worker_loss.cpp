@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "coordinator.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::coordinator {

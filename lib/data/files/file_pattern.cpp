@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "file_stamp.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::data {
 namespace {

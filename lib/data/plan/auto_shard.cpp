@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "../files/file_pattern.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/data/distribute.hpp"
 #include "tfd/data/stage_traits.hpp"
 

@@ -10,7 +10,6 @@
 #include "csv_row.hpp"
 #include "field_json.hpp"
 #include "sources.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/number.hpp"
 

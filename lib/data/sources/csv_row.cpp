@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "decimal.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/native.hpp"
 #include "tfd/tensor/number.hpp"

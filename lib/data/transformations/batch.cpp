@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "batching.hpp"
+#include "packing.hpp"
 #include "transformations.hpp"
 
 namespace tfd::data {

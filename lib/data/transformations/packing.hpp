@@ -3,8 +3,11 @@
 //
 // How the rows of a batch become one element: a tensor for each field. Thread rule: immutable and thread-safe.
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "../plan/options.hpp"
+#include "../plan/stage_kinds.hpp"
 #include "../row.hpp"
 
 namespace tfd::data {
@@ -26,5 +29,16 @@ struct PaddedField {
 };
 /// Rows of several sizes, each filled up at its ends. An error names a field whose row is larger than its shape.
 PackingPtr make_padded_packing(ElementSpec input, std::vector<PaddedField> fields);
+
+// ---- Code of batch and padded_batch: all but how the rows of a batch become one element.
+
+Batch read_batching(Options& options);
+nlohmann::ordered_json write_batching(const Batch& batch);
+/// kInvalidArgument where the mask's name is taken, or the batch would be filled up to more than memory can hold.
+Result<void> check_mask(const StageSite& site, const Batch& batch);
+/// Batches of the input's rows; `row`: what the packing makes of one. The mask was checked.
+RowDatasetPtr make_batches(RowDatasetPtr input, ElementSpec row, PackingPtr packing, const Batch& batch);
+/// How many batches TensorFlow expects of `input` elements.
+std::int64_t batched_cardinality(const Batch& batch, std::int64_t input);
 
 }  // namespace tfd::data

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "batching.hpp"
+#include "packing.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
 

@@ -8,7 +8,7 @@
 #include "../files/file_pattern.hpp"
 #include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::data {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "buffer.hpp"
 #include "proto.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/hlo/source_line.hpp"

@@ -2,7 +2,10 @@
 //
 // The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
 #include <atomic>
+#include <memory>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "buffer.hpp"
 #include "cache.hpp"
@@ -10,17 +13,60 @@
 #include "ffi/lapack.hpp"
 #include "ffi/watch.hpp"
 #include "partitioned_function.hpp"
-#include "platforms.hpp"
 #include "proto.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
+#include "tfd/function/function.hpp"
 #include "tfd/function/value_watch.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/hlo/partition.hpp"
 
 namespace tfd::function {
+
 namespace {
+
+// Passes jax's platform index to bytecode exported for several platforms; in text it is a constant (hlo::for_platform).
+
+class WithPlatform final : public Function {
+ public:
+  WithPlatform(std::shared_ptr<Function> function, hlo::Signature signature, std::int32_t index)
+      : function_(std::move(function)),
+        signature_(std::move(signature)),
+        index_(tensor::Tensor::scalar(tensor::DType::kS32, index)) {}
+  const hlo::Signature& signature() const override { return signature_; }
+  Result<std::vector<tensor::Tensor>> call(const std::vector<tensor::Tensor>& arguments) override {
+    return function_->call(TFD_TRY(with_index(arguments)));
+  }
+  Result<std::vector<tensor::Tensor>> call_there(const std::vector<tensor::Tensor>& arguments) override {
+    return function_->call_there(TFD_TRY(with_index(arguments)));
+  }
+
+ private:
+  /// Checked before they are shifted.
+  Result<std::vector<tensor::Tensor>> with_index(const std::vector<tensor::Tensor>& arguments) const {
+    TFD_TRY(hlo::check_arguments(signature_, arguments));
+    std::vector<tensor::Tensor> all{index_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+
+  std::shared_ptr<Function> function_;  // the engine gives functions away shared
+  hlo::Signature signature_;
+  tensor::Tensor index_;
+};
+
+/// Wraps functions compiled from for_platform()'s module: they get the signature of the original module, and every call
+/// passes the platform index in front.
+std::vector<std::shared_ptr<Function>> fill_platform_in(std::vector<std::shared_ptr<Function>> functions,
+                                                        const hlo::Module& module, const std::string& platform) {
+  if (!module.takes_platform || module.is_text) return functions;
+  const auto index = static_cast<std::int32_t>(hlo::platform_index(module, platform));
+  for (auto& function : functions)
+    function = std::make_shared<WithPlatform>(std::move(function), module.signature, index);
+  return functions;
+}
 
 class PjrtEngine final : public Engine {
  public:

@@ -6,7 +6,7 @@
 
 #include "buffer.hpp"
 #include "executable.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::function {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "draft.hpp"
-#include "tfd/base/abbreviation.hpp"
+#include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::program {

@@ -11,7 +11,6 @@
 #include "tpu_name.hpp"
 #include "tpu_node.hpp"
 #include "tpu_slice.hpp"
-#include "tpu_types.hpp"
 
 namespace tfd::resolve {
 namespace {

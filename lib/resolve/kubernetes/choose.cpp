@@ -5,7 +5,6 @@
 #include <set>
 #include <tuple>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::resolve::kubernetes {

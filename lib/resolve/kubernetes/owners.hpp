@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The numbers of pods that Jobs and StatefulSets are to have. Thread rule: one thread.
+#include <map>
+#include <string>
 #include <vector>
 
 #include "choose.hpp"
@@ -30,5 +32,18 @@ class Owners {
   Sizes unknown_;  // asked about in vain
   bool said_ = false;
 };
+
+// ---- The pod that this process runs in.
+
+struct OwnTask {
+  std::optional<cluster::TaskId> task;
+  std::string reason;  // why there is none
+};
+/// The task of this process in a pod: the one whose pod has this host's name (a pod's name, or the spec's hostname that
+/// an Indexed Job gives its pods; POD_NAME where the pod's spec sets it), in the namespace of the pod where that is
+/// known. On the host's network, where the name is the node's, it is the one with JOB_COMPLETION_INDEX on this node.
+/// `tasks`: job -> the pods chosen for it, in order; `all`: every pod seen.
+OwnTask find_own_task(const std::vector<std::pair<std::string, std::vector<Pod>>>& tasks, const std::vector<Pod>& all,
+                      const ResolverEnvironment& environment, const std::string& namespace_name);
 
 }  // namespace tfd::resolve::kubernetes

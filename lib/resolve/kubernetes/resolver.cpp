@@ -3,7 +3,6 @@
 
 #include "../check.hpp"
 #include "choose.hpp"
-#include "own_pod.hpp"
 #include "owners.hpp"
 #include "pod_watcher.hpp"
 #include "selectors.hpp"

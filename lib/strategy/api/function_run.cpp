@@ -2,7 +2,7 @@
 #include "tfd/strategy/function_run.hpp"
 
 #include "function_request.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 
 namespace tfd::strategy {

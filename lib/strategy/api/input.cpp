@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "replica_group.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/data/rows.hpp"
 #include "tfd/strategy/replica_context.hpp"
 

@@ -7,7 +7,7 @@
 #include "rendezvous.hpp"
 #include "replica_group.hpp"
 #include "strategy_context.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/step/replica_threads.hpp"
 #include "tfd/strategy/loaded_program.hpp"
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "replica_group.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/json.hpp"
 #include "tfd/variable/reduction.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runners.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/strategy/device_training.hpp"
 #include "tfd/strategy/ps_training.hpp"
 

@@ -10,7 +10,7 @@
 #include "group/group_training.hpp"
 #include "group/program_parts.hpp"
 #include "runners.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/cluster/roles.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/strategy/explain.hpp"

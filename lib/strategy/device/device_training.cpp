@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "device_trainer.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/train/train_loop.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "group_messages.hpp"
 #include "packed.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/tensor/tree_sum.hpp"
 
 namespace tfd::strategy {

@@ -2,7 +2,7 @@
 //
 // Steps over the devices of all members: GroupMember's part of them.
 #include "group_member.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::strategy {
 namespace {

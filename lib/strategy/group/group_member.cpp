@@ -10,7 +10,6 @@
 
 #include "group_evaluation.hpp"
 #include "group_messages.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/step/nonfinite.hpp"

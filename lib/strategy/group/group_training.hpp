@@ -6,8 +6,8 @@
 // construction. Private to the room. Thread rule: each call blocks its thread.
 #include "group_exchange.hpp"
 #include "tfd/function/compiling.hpp"
-#include "tfd/strategy/device_training.hpp"
 #include "tfd/group/group.hpp"
+#include "tfd/strategy/device_training.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::strategy {

@@ -9,7 +9,7 @@
 #include "group_messages.hpp"
 #include "group_place.hpp"
 #include "packed.hpp"
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/group/group.hpp"
 #include "tfd/tensor/ring_sum.hpp"
 #include "tfd/variable/reduction.hpp"

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/sha256.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/group/group.hpp"
 
 namespace tfd::strategy {

@@ -4,12 +4,57 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <memory>
 
-#include "remote_host.hpp"
+#include "device/variable_host.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
+
 namespace {
+
+// A worker's variables on parameter servers.
+
+// Time that a step waits for its parameter servers. A dead or suspended one is noticed much earlier, by its heartbeats.
+constexpr Duration kStepTimeout = std::chrono::seconds(60);
+constexpr Duration kStateTimeout = std::chrono::minutes(5);  // to transfer all variables
+
+class RemoteHost final : public VariableHost {
+ public:
+  RemoteHost(task::ParameterServers& servers, step::ReplicaCopies copies)
+      : servers_(servers), copies_(std::move(copies)) {}
+
+  Result<std::vector<tensor::Tensor>> read(const std::vector<std::string>& names) override {
+    return servers_.read(names, Deadline::after(kStepTimeout));
+  }
+  Result<std::vector<tensor::Tensor>> look_up(const std::vector<step::RowLookup>& lookups) override {
+    return servers_.look_up(lookups, Deadline::after(kStepTimeout));
+  }
+  Result<void> update(const std::vector<variable::Update>& updates, std::optional<std::uint64_t> sequence) override {
+    const Deadline deadline = Deadline::after(kStepTimeout);
+    return sequence ? servers_.update(*sequence, updates, deadline) : servers_.update_next(updates, deadline);
+  }
+  Result<void> assign(const std::string& variable, const tensor::Tensor& value) override {
+    return servers_.assign({{variable, value}}, Deadline::after(kStepTimeout));
+  }
+  Result<tensor::NamedTensors> export_state() override {
+    return copies_.gather(TFD_TRY(servers_.export_state(Deadline::after(kStateTimeout))));
+  }
+  Result<void> import_state(const tensor::NamedTensors& state) override {
+    return servers_.import_state(TFD_TRY(copies_.spread(state)), Deadline::after(kStateTimeout));
+  }
+  Result<void> use_averages() override { return servers_.use_averages(Deadline::after(kStateTimeout)); }
+
+ private:
+  task::ParameterServers& servers_;
+  const step::ReplicaCopies copies_;
+};
+
+/// Makes a host on parameter servers, which are borrowed.
+std::unique_ptr<VariableHost> make_remote_host(task::ParameterServers& servers, step::ReplicaCopies copies) {
+  return std::make_unique<RemoteHost>(servers, std::move(copies));
+}
 
 using tensor::DType;
 using tensor::Tensor;

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/hlo/flops.hpp"
 #include "tfd/step/memory_need.hpp"

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "device/device_layout.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/function/replica_engine.hpp"
 #include "tfd/hlo/partition.hpp"

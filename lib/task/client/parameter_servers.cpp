@@ -8,7 +8,7 @@
 #include "server_operation.hpp"
 #include "sharded_state.hpp"
 #include "tfd/task/gather.hpp"
-#include "tfd/task/message_limits.hpp"
+#include "tfd/task/messages.hpp"
 
 namespace tfd::task {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/task/epoch.hpp"
 

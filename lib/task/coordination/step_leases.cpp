@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tfd/base/counted.hpp"
+#include "tfd/base/text.hpp"
 
 namespace tfd::task {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tfd/task/message_limits.hpp"
+#include "tfd/task/messages.hpp"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 
 #include "protocol.hpp"
 #include "tfd/base/environment.hpp"
-#include "tfd/base/resident_memory.hpp"
+#include "tfd/base/memory.hpp"
 #include "wire_format.hpp"
 
 namespace tfd::task {

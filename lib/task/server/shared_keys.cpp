@@ -90,7 +90,7 @@ bool SharedKeys::is_request(const transport::Message& message) {
 }
 
 void SharedKeys::handle(const transport::Caller& caller, const transport::Message& request,
-                       transport::Responder responder) {
+                        transport::Responder responder) {
   if (service_ == nullptr) return responder.reply(fail(Code::kFailedPrecondition, "{} has no keys to share", name_));
   const auto failed = [this]() -> std::optional<Error> {
     const MutexLock lock(link_->mutex);

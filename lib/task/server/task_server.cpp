@@ -12,7 +12,7 @@
 #include "ps/ps_service.hpp"
 #include "tfd/base/doubled.hpp"
 #include "tfd/base/units.hpp"
-#include "tfd/task/message_limits.hpp"
+#include "tfd/task/messages.hpp"
 #include "tfd/task/task_client.hpp"
 #include "worker/command_runner.hpp"
 #include "worker/worker_service.hpp"

@@ -11,14 +11,12 @@
 #include <set>
 #include <thread>
 
-#include "tfd/base/abbreviation.hpp"
 #include "tfd/base/by_number.hpp"
-#include "tfd/base/counted.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/idle_time.hpp"
+#include "tfd/base/names.hpp"
 #include "tfd/base/random.hpp"
-#include "tfd/base/rate.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tfd/base/memory.hpp"
-#include "tfd/base/resident_memory.hpp"
 
 using tfd::Code;
 using tfd::find_free_memory;

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "tfd/function/function.hpp"
-#include "tfd/hlo/module.hpp"
 #include "tfd/group/group.hpp"
+#include "tfd/hlo/module.hpp"
 #include "tfd/task/host_exchange.hpp"
 #include "tfd/task/parameter_servers.hpp"
 #include "tfd/task/task_server.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meeting.hpp"
 
-#include "directory.hpp"
 #include "held_meeting.hpp"
 #include "roster.hpp"
 #include "stall_line.hpp"

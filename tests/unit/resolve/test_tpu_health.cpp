@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "../../../lib/resolve/google/text.hpp"
-#include "../../../lib/resolve/google/tpu_types.hpp"
+#include "../../../lib/resolve/google/tpu_node.hpp"
 #include "google_world.hpp"
 #include "http_server.hpp"
 #include "tfd/resolve/tpu.hpp"

@@ -6,7 +6,7 @@
 
 #include "messages/protocol.hpp"
 #include "small_cluster.hpp"
-#include "tfd/base/resident_memory.hpp"
+#include "tfd/base/memory.hpp"
 
 namespace tfd::task::test {
 namespace {

@@ -3,6 +3,7 @@
 //
 // Memory available to this process. Linux overcommits and kills processes that use the memory, so that a failed
 // allocation comes too late, or never. Thread rule: functions without state.
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,5 +17,10 @@ namespace tfd {
 /// or the limit of its address space (`ulimit -v`) leaves, if that is less. Page cache counts as free. nullopt if the
 /// system doesn't say. An upper bound: others use memory too. `load` reads a file; by default that of the system.
 std::optional<Bytes> find_free_memory(const std::function<Result<std::string>(const std::string& path)>& load = {});
+
+// ---- Memory that this process occupies.
+
+/// Returns the resident memory of this process in bytes; 0 where the system doesn't say.
+std::uint64_t resident_bytes();
 
 }  // namespace tfd

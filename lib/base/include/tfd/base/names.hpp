@@ -7,6 +7,7 @@
 //   kColors.name(Color::kRed) == "red";  kColors.find("blue") == Color::kBlue
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,5 +35,19 @@ struct NameTable {
     return all;
   }
 };
+
+// ---- Names that people shorten to the initials of their words.
+
+/// The first of the names whose words, separated by '_' or '-', have these initials: "lr" is learning_rate. A single
+/// letter, and a name of one word, is no abbreviation.
+inline std::optional<std::string> find_abbreviated(std::string_view word, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    std::string initials;
+    for (std::size_t i = 0; i < name.size(); ++i)
+      if (i == 0 || name[i - 1] == '_' || name[i - 1] == '-') initials += name[i];
+    if (initials.size() > 1 && initials == word) return name;
+  }
+  return std::nullopt;
+}
 
 }  // namespace tfd

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Small helpers for messages and names that several rooms need.
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,5 +26,10 @@ inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c ==
 std::string printable(std::string_view text);
 /// `*` matches any run of characters, everything else itself: for "enc/*".
 bool matches_glob(std::string_view pattern, std::string_view text);
+
+// ---- A count with its noun, for messages.
+
+/// "1 closure", "2 closures", "0 closures".
+std::string counted(std::uint64_t count, std::string_view what);
 
 }  // namespace tfd

@@ -36,4 +36,10 @@ std::string rounded_bytes(Bytes bytes);
 /// A whole decimal integer in [least, most], nothing before or after it. kInvalidArgument says which bound it broke.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t least, std::int64_t most);
 
+// ---- Rates as people read them.
+
+/// At least four digits, grouped from 1000 on: "0.1234", "650.5", "13 810", "2 000 000". NaN, infinities and values
+/// beyond 1e15 are formatted as fmt formats them.
+std::string rounded_rate(double rate);
+
 }  // namespace tfd

@@ -51,7 +51,7 @@ struct GroupOptions {
   Duration stall_report = std::chrono::seconds(10);  // of a wait, and again after three times as long
   Log log = {};
   std::function<void(const std::string& line)> say = {};  // lines about awaited members
-  std::function<void(task::TaskStatus&)> describe = {};         // adds to this member's status; thread-safe
+  std::function<void(task::TaskStatus&)> describe = {};   // adds to this member's status; thread-safe
   /// A collective has waited so long for these members, a second or more; called on its thread, again each second.
   std::function<void(const std::string& whom, Duration waited)> on_wait = {};
   std::stop_token interruption = {};  // ends waits

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The client of the coordination service (coordination_messages.hpp). Thread rule: CoordinationClient blocks its caller;
-// Membership is thread-safe.
+// The client of the coordination service (coordination_messages.hpp). Thread rule: CoordinationClient blocks its
+// caller; Membership is thread-safe.
 //
 //   const CoordinationClient run = servers.coordination();
 //   const auto begun = TFD_TRY(run.wait_for_key("begun", 0, Deadline::after(30s)));

@@ -13,6 +13,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/step/call.hpp"
 #include "tfd/tensor/tensor.hpp"
+#include "tfd/transport/endpoint.hpp"
 
 namespace tfd::task {
 
@@ -122,5 +123,12 @@ struct PartPlace {
   std::string name;
   std::uint32_t part = 0, parts = 0;
 };
+
+// ---- Size limit of tasks' messages. States are transferred in parts and closures ask only for what they need, but a
+// tensor is never split: one of 20 GB must fit into a message.
+
+/// Raises the limit to half of this machine's memory, if that is more than the transport's default: a value that is
+/// being replaced exists twice for a moment.
+void allow_large_messages(transport::EndpointOptions& options);
 
 }  // namespace tfd::task

@@ -25,8 +25,8 @@ namespace tfd::task {
 
 struct Placement;
 
-/// A run's program and placement, encoded once; all requests share the bytes. Few tasks receive it at a time, so that the
-/// first of thousands compile while it is still being sent to others. Immutable, and thread-safe.
+/// A run's program and placement, encoded once; all requests share the bytes. Few tasks receive it at a time, so that
+/// the first of thousands compile while it is still being sent to others. Immutable, and thread-safe.
 class PackedProgram {
  public:
   PackedProgram() = default;  // empty, until another one is assigned
