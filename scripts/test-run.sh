@@ -10,6 +10,8 @@
 #   those begin first that say "# bats file_tags=long", a minute and more.
 # - A bats file with the line "# bats file_tags=alone" measures, or looks at the whole machine: it runs after the others, by
 #   itself. So does tests/cluster, whose schedulers and API servers keep all cores busy, but for files that say "shared".
+# - With TFD_TEST_THIRD=0, 1 or 2 a file that says "third0", "third1" or "third2" runs only in its own third: those with a
+#   framework's environment, each of which takes minutes. A run of .ci/run takes one third, the next run the next.
 #
 # stderr has a line for each job when it ends, the output of a failed one, and how to run that again (by TFD_TEST_COMMAND).
 # stdout has "N passed, N failed". The exit code is 0 if something passed and nothing failed, 64 if no test has such a name.
@@ -70,10 +72,11 @@ list_unit() { # [ROOM | PROGRAM]
   done
 }
 list_bats() { # SUITE [BEGINNING]
-  local file
+  local file name
   for file in "$SOURCE/tests/$1/$2"*.bats; do
     if [ ! -f "$file" ] || ! has_case "$file"; then continue; fi
-    echo "$1/$(basename "$file" .bats)"
+    name=$1/$(basename "$file" .bats)
+    if [ -n "$CASE$2" ] || is_in_third "$name"; then echo "$name"; else say "$name: left to another third"; fi
   done
 }
 list_fuzz() { # [NAME]
@@ -92,6 +95,9 @@ list() { # SUITE WHAT
 }
 
 has_tag() { grep -qxE "# bats file_tags=([a-z]+,)*$2(,[a-z]+)*" "$SOURCE/tests/$1.bats"; } # NAME TAG
+is_in_third() { # NAME
+  [ -z "${TFD_TEST_THIRD:-}" ] || has_tag "$1" "third$TFD_TEST_THIRD" || ! grep -qE '^# bats file_tags=.*third[012]' "$SOURCE/tests/$1.bats"
+}
 runs_alone() { # NAME
   case $1 in
     unit/* | vectors | fuzz/*) return 1 ;;

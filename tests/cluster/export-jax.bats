@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # share/tfd_export.py from JAX, with Optax and Flax.
-# bats file_tags=long,shared
+# bats file_tags=long,shared,third2
 
 bats_require_minimum_version 1.5.0
 load export-bed

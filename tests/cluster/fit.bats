@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # tfd fit: tables with words, folders with an earlier training, and errors.
-# bats file_tags=shared
+# bats file_tags=shared,third2
 
 bats_require_minimum_version 1.5.0
 load export-bed

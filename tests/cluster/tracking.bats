@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Trainings logged to MLflow (TFD_MLFLOW_PYTHON) and Weights & Biases (TFD_WANDB_PYTHON), each a Python that has it, by the scripts
 # of docs/how-to/recipes.md and tfd-events(5). MLflow has a server of its own here; wandb is offline.
-# bats file_tags=shared
+# bats file_tags=shared,third0
 
 bats_require_minimum_version 1.5.0
 load ../cli/until

@@ -7,7 +7,7 @@ load common
 load ../cli/until
 
 setup() {
-  unset TFD_SANITIZED TFD_TEST_JOBS TFD_TEST_COMMAND TFD_TEST_LIMIT TFD_TEST_TOOLS
+  unset TFD_SANITIZED TFD_TEST_THIRD TFD_TEST_JOBS TFD_TEST_COMMAND TFD_TEST_LIMIT TFD_TEST_TOOLS
   SOURCE=$BATS_TEST_TMPDIR/source
   BUILD=$SOURCE/build ORDER=$SOURCE/order
   mkdir -p "$SOURCE"/{scripts,tests/cli,tests/fault,tests/cluster} "$BUILD"/tests/unit/{one,two}
@@ -160,6 +160,19 @@ TEXT
   wait "$runner" || code=$?
   [ "$code" = 130 ]
   [ "$(tail -n 1 order)" = caught ]
+}
+
+@test "test-run.sh: with TFD_TEST_THIRD files of other thirds are left out, with a line, unless they are named" {
+  file cluster/one-a '# bats file_tags=shared,third0'
+  file cluster/one-b '# bats file_tags=third1,shared'
+  file cluster/one-c '# bats file_tags=shared'
+  TFD_TEST_THIRD=1 tests cluster
+  [ "$output" = "2 passed, 0 failed" ]
+  [[ $stderr == *"cluster/one-a: left to another third"* && $stderr == *"cluster/one-b: 1 passed"* && $stderr == *"cluster/one-c: 1 passed"* ]]
+  TFD_TEST_THIRD=1 tests cluster/one-a
+  [ "$output" = "1 passed, 0 failed" ]
+  tests cluster
+  [ "$output" = "3 passed, 0 failed" ]
 }
 
 @test "test-run.sh: a name that no test has is 64, and nothing is run" {
