@@ -57,12 +57,12 @@ Result<void> say_goodbye(const cluster::ClusterConfig& config, const transport::
 Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
   std::vector<task::TaskClient> tasks;
   {
-    const MutexLock lock(mutex_);
-    closing_ = true;
-    for (const Worker& worker : workers_)
+    const MutexLock lock(state_.mutex);
+    state_.closing = true;
+    for (const Worker& worker : state_.workers)
       if (!worker.has_left()) tasks.push_back(worker.client());
   }
-  for (std::size_t i = 0; i < servers_.size(); ++i) tasks.push_back(ps_->task(i));
+  for (std::size_t i = 0; i < state_.servers.size(); ++i) tasks.push_back(server_links_.client_of(i));
   const Goodbyes answers = task::gather<void>(
       tasks.size(), [&](std::size_t i, auto done) { dismiss_once_up(tasks[i], deadline, std::move(done)); });
   std::vector<std::string> silent;
@@ -73,11 +73,11 @@ Result<void> Coordinator::shutdown_tasks(Deadline deadline) {
 // A task that is still connecting, or is being restarted after its death, would otherwise wait for a coordinator
 // forever: it is told as soon as it has connected.
 void Coordinator::dismiss_once_up(task::TaskClient task, Deadline deadline, std::function<void(Result<void>)> done) {
-  task.shutdown(epoch_, deadline, [this, task, deadline, done = std::move(done)](const Result<void>& answer) {
+  task.shutdown(state_.epoch, deadline, [this, task, deadline, done = std::move(done)](const Result<void>& answer) {
     if (answer || answer.error().code != Code::kUnavailable) return done(answer);
     if (deadline.expired()) return done(fail(Code::kDeadlineExceeded, "{} hasn't come back", task.name()));
-    endpoint_->post_at(Clock::now() + kAskAgain,
-                       [this, task, deadline, done] { dismiss_once_up(task, deadline, done); });
+    state_.endpoint->post_at(Clock::now() + kAskAgain,
+                             [this, task, deadline, done] { dismiss_once_up(task, deadline, done); });
   });
 }
 

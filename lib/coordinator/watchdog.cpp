@@ -13,26 +13,19 @@ constexpr Duration kWatchInterval = std::chrono::milliseconds(500);
 
 }  // namespace
 
-std::string Coordinator::describe() const {
-  std::vector<AwayServer> away;
-  for (std::size_t i = 0; i < servers_.size(); ++i)
-    if (const auto since = health_.away_since(i)) away.push_back({servers_[i].name, *since});
-  return describe_waiting(workers_, evaluations_.current(), closures_.queued(), Clock::now(), away);
-}
-
 void Coordinator::watch() {
   std::string stall;
   {
-    const MutexLock lock(mutex_);
-    const bool is_waiting = !fatal_ && (!closures_.idle() || evaluations_.current() != nullptr);
-    if (const auto stalled = stall_.look(is_waiting, Clock::now()))
-      stall = fmt::format("nothing has finished for {}: waiting for {}", format_duration(*stalled), describe());
+    const MutexLock lock(state_.mutex);
+    const bool is_waiting = !state_.fatal && (!state_.closures.idle() || state_.evaluations.current() != nullptr);
+    if (const auto stalled = state_.stall.look(is_waiting, Clock::now()))
+      stall = fmt::format("nothing has finished for {}: waiting for {}", format_duration(*stalled), state_.describe());
   }
-  if (!stall.empty()) options_.log.warning("{}", stall);
-  if (sessions_) renew_sessions();
-  settle();
-  const Duration interval = std::min(kWatchInterval, options_.stall_after);
-  endpoint_->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(interval), [this] { watch(); });
+  if (!stall.empty()) state_.options.log.warning("{}", stall);
+  if (state_.options.commands) worker_links_.renew_sessions();
+  server_links_.settle();
+  const Duration interval = std::min(kWatchInterval, state_.options.stall_after);
+  state_.endpoint->post_at(Clock::now() + std::chrono::duration_cast<Clock::duration>(interval), [this] { watch(); });
 }
 
 }  // namespace tfd::coordinator

@@ -2,8 +2,8 @@
 //
 // Shell commands as closures: a worker gets a session instead of a program, and commands instead of calls. Everything
 // but end_sessions() runs on the endpoint's I/O thread.
-#include "coordinator.hpp"
 #include "tfd/task/gather.hpp"
+#include "workers/worker_links.hpp"
 
 namespace tfd::coordinator {
 namespace {
@@ -12,46 +12,47 @@ constexpr Duration kSessionAnswer = std::chrono::seconds(30);
 
 }  // namespace
 
-void Coordinator::open_session(std::size_t index, std::uint64_t generation) {
+void WorkerLinks::open_session(std::size_t index, std::uint64_t generation) {
   client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
                                 [this, index, generation](Result<int> slots) {
                                   if (!slots) return load_failed(index, generation, std::move(slots).error());
-                                  worker_ready(index, generation, sessions_->window(*slots));
+                                  become_ready(index, generation, sessions_->window(*slots));
                                 });
 }
 
-void Coordinator::renew_sessions() {
+void WorkerLinks::renew_sessions() {
   if (!sessions_->is_due(Clock::now())) return;
   std::vector<std::pair<std::size_t, std::uint64_t>> ready;
   {
-    const MutexLock lock(mutex_);
-    ready = workers_.ready_ones();
+    const MutexLock lock(state_.mutex);
+    ready = state_.workers.ready_ones();
   }
   for (const auto& [index, generation] : ready)  // a worker that lost its session reports it at the next command
     client_of(index).open_session(sessions_->at(generation), Deadline::after(kSessionAnswer),
                                   [](const Result<int>&) {});
 }
 
-void Coordinator::send_command(const Assignment& one) {
+void WorkerLinks::send_command(const Assignment& one) {
   client_of(one.worker)
-      .run_command(epoch_, *one.closure->command, Deadline::never(), [this, one](Result<task::CommandOutcome> outcome) {
-        if (!outcome) return on_reply(one, fail(std::move(outcome).error()));
-        task::ClosureOutcome wrapped;
-        wrapped.dropped = outcome->given_back;
-        wrapped.command = std::make_shared<const task::CommandOutcome>(std::move(*outcome));
-        on_reply(one, std::move(wrapped));
-      });
+      .run_command(state_.epoch, *one.closure->command, Deadline::never(),
+                   [this, one](Result<task::CommandOutcome> outcome) {
+                     if (!outcome) return on_reply(one, fail(std::move(outcome).error()));
+                     task::ClosureOutcome wrapped;
+                     wrapped.dropped = outcome->given_back;
+                     wrapped.command = std::make_shared<const task::CommandOutcome>(std::move(*outcome));
+                     on_reply(one, std::move(wrapped));
+                   });
 }
 
-void Coordinator::end_sessions(Deadline deadline) {
+void WorkerLinks::end_sessions(Deadline deadline) {
   std::vector<task::WorkerClient*> up;
   {
-    const MutexLock lock(mutex_);
-    for (const Worker& worker : workers_)
-      if (endpoint_->state(worker.client().peer()) == transport::PeerState::kUp) up.push_back(&worker.client());
+    const MutexLock lock(state_.mutex);
+    for (const Worker& worker : state_.workers)
+      if (state_.endpoint->state(worker.client().peer()) == transport::PeerState::kUp) up.push_back(&worker.client());
   }
-  (void)task::gather<void>(up.size(),
-                           [&](std::size_t i, auto done) { up[i]->end_session(epoch_, deadline, std::move(done)); });
+  (void)task::gather<void>(
+      up.size(), [&](std::size_t i, auto done) { up[i]->end_session(state_.epoch, deadline, std::move(done)); });
 }
 
 }  // namespace tfd::coordinator

@@ -2,22 +2,22 @@
 //
 // Resources on workers: iterators, and workers' own variables. Lost with a worker, recreated when it returns.
 #include "ask.hpp"
-#include "coordinator.hpp"
 #include "tfd/task/gather.hpp"
+#include "workers/worker_links.hpp"
 
 namespace tfd::coordinator {
 
 // A worker that is creating them has them when the message arrives. One that is away recreates live ones only when it
 // returns.
-void Coordinator::drop_iterators(std::uint64_t number) {
+void WorkerLinks::drop_iterators(std::uint64_t number) {
   std::optional<std::string> id;
   std::vector<task::WorkerClient*> clients;
   {
-    const MutexLock lock(mutex_);
-    if (closing_) return;
-    id = resources_.drop(number);
+    const MutexLock lock(state_.mutex);
+    if (state_.closing) return;
+    id = state_.resources.drop(number);
     if (!id) return;
-    for (const Worker& worker : workers_)
+    for (const Worker& worker : state_.workers)
       if (worker.has_program()) clients.push_back(&worker.client());
   }
   for (task::WorkerClient* client : clients)
@@ -25,25 +25,19 @@ void Coordinator::drop_iterators(std::uint64_t number) {
 }
 
 // Shuffle stream of the iterators that the worker creates from now on.
-std::uint64_t Coordinator::shuffle_stream_of(const Worker& worker) const {
-  return options_.same_shuffles ? 0 : worker.shuffle_stream();
+std::uint64_t WorkerLinks::shuffle_stream_of(const Worker& worker) const {
+  return state_.options.same_shuffles ? 0 : worker.shuffle_stream();
 }
 
-Result<std::vector<RemoteValue>> Coordinator::values_on_workers(const std::string& name) {
-  const MutexLock lock(mutex_);
-  if (fatal_) return fail(*fatal_);
-  return resources_.values(name);
-}
-
-Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std::string& variable, Deadline deadline) {
+Result<task::ClosureOutcome> WorkerLinks::read_on(std::size_t worker, const std::string& variable, Deadline deadline) {
   std::optional<task::WorkerClient> client;
   std::optional<Error> gone;
   {
-    const MutexLock lock(mutex_);
-    if (fatal_) return fail(*fatal_);
-    gone = resources_.aborted(worker, variable);
-    if (!resources_.is_there(variable, worker)) return fail(std::move(*gone));
-    client.emplace(workers_[worker].client());
+    const MutexLock lock(state_.mutex);
+    if (state_.fatal) return fail(*state_.fatal);
+    gone = state_.resources.aborted(worker, variable);
+    if (!state_.resources.is_there(variable, worker)) return fail(std::move(*gone));
+    client.emplace(state_.workers[worker].client());
   }
   auto values =
       ask<std::vector<tensor::Tensor>>([&](auto done) { client->read({variable}, deadline, std::move(done)); });
@@ -55,15 +49,14 @@ Result<task::ClosureOutcome> Coordinator::read_on(std::size_t worker, const std:
   return fail(std::move(error));
 }
 
-Result<void> Coordinator::assign_on_workers(const std::string& variable, const tensor::Tensor& value,
-                                            Deadline deadline) {
-  TFD_TRY(check_value(program_, variable, value));
+Result<void> WorkerLinks::assign_on_all(const std::string& variable, const tensor::Tensor& value, Deadline deadline) {
+  TFD_TRY(check_value(state_.program, variable, value));
   std::vector<task::WorkerClient> clients;
   {
-    const MutexLock lock(mutex_);
-    if (fatal_) return fail(*fatal_);
-    for (std::size_t i = 0; i < workers_.size(); ++i)
-      if (resources_.is_there(variable, i)) clients.push_back(workers_[i].client());
+    const MutexLock lock(state_.mutex);
+    if (state_.fatal) return fail(*state_.fatal);
+    for (std::size_t i = 0; i < state_.workers.size(); ++i)
+      if (state_.resources.is_there(variable, i)) clients.push_back(state_.workers[i].client());
   }
   auto answers = task::gather<void>(
       clients.size(), [&](std::size_t i, auto done) { clients[i].assign(variable, value, deadline, std::move(done)); });

@@ -57,49 +57,13 @@ Result<void> check_cluster(const cluster::ClusterConfig& config, bool needs_ps) 
 }
 
 Result<MembershipChange> Coordinator::change_cluster(const cluster::ClusterConfig& config) {
-  TFD_TRY(check_cluster(config, !servers_.empty()));
-  TFD_TRY(check_servers(servers_, TFD_TRY(addresses_of(config.cluster, "ps"))));
+  TFD_TRY(check_cluster(config, !state_.servers.empty()));
+  TFD_TRY(check_servers(state_.servers, TFD_TRY(addresses_of(config.cluster, "ps"))));
   const auto workers = TFD_TRY(addresses_of(config.cluster, "worker"));
   auto change = TFD_TRY(ask<MembershipChange>(
-      [&](auto done) { endpoint_->post([this, workers, done] { done(change_workers(workers)); }); }));
-  const MutexLock lock(mutex_);
+      [&](auto done) { state_.endpoint->post([this, workers, done] { done(worker_links_.change(workers)); }); }));
+  const MutexLock lock(state_.mutex);
   config_ = config;
-  return change;
-}
-
-void Coordinator::connect_worker(std::size_t index) {
-  const std::string& name = workers_[index].name();
-  workers_.connect(index, std::make_unique<task::WorkerClient>(
-                              *endpoint_, endpoint_->add_peer(name, workers_[index].address()), name));
-}
-
-MembershipChange Coordinator::change_workers(const std::map<std::string, std::string>& addresses) {
-  MembershipDifference difference;
-  {
-    const MutexLock lock(mutex_);
-    difference = compare_members(workers_, addresses);
-    for (const std::size_t index : difference.left) workers_.leave(index);
-  }
-  MembershipChange change;
-  for (const std::size_t index : difference.moved) {
-    const std::string& name = change.moved.emplace_back(name_of(index));
-    worker_lost(index, std::nullopt, "it moved to " + addresses.at(name), false);
-    const MutexLock lock(mutex_);
-    workers_.move_to(index, addresses.at(name), Clock::now());
-    connect_worker(index);
-  }
-  for (const std::size_t index : difference.left) {
-    change.left.push_back(name_of(index));
-    worker_lost(index, std::nullopt, "it left the cluster", false);
-    endpoint_->remove_peer(client_of(index).peer());
-  }
-  for (const std::string& name : difference.joined) {
-    const MutexLock lock(mutex_);
-    const std::size_t index = workers_.join(name, Window(options_.window));
-    workers_.move_to(index, addresses.at(name), Clock::now());
-    connect_worker(index);
-  }
-  change.joined = std::move(difference.joined);
   return change;
 }
 
