@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "coordinate/by_role.hpp"
+#include "coordinate/follow.hpp"
 #include "http/status_page.hpp"
 #include "key_option.hpp"
 #include "main.hpp"
@@ -200,7 +201,7 @@ Result<int> run_training(const Asked& a, const train::StepsOfEpochs& steps, cons
   auto with = TFD_TRY(coordinator_options(a, config, io));
   coordinator::trace_workers(with, train.trace);
   const auto summary =
-      TFD_TRY(a.follow_checkpoints ? coordinator::follow_checkpoints(program, connect, std::move(with), train)
+      TFD_TRY(a.follow_checkpoints ? coordinate::follow_checkpoints(program, connect, std::move(with), train)
                                    : coordinator::train(program, connect, std::move(with), train, make_on_lost(a)));
   progress.finish();
   if (commands) commands->finish();

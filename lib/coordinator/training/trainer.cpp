@@ -13,7 +13,6 @@
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/coordinator/failures.hpp"
-#include "tfd/strategy/evaluator.hpp"
 
 namespace tfd::coordinator {
 namespace {
@@ -328,21 +327,6 @@ Result<TrainSummary> train(const program::Program& program, const Connect& conne
     coordinator.connect_timeout = driver.loss()->join;
     coordinator.take_over = false;  // workers that have come meanwhile stay
   }
-}
-
-Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
-                                        CoordinatorOptions with, TrainOptions options) {
-  TFD_TRY(strategy::check_followed(program));
-  with.keep_going = false;
-  const auto coordinator = TFD_TRY(connect(std::move(with)));
-  const program::EvaluateDef& evaluate = *program.train->evaluate;
-  strategy::FollowJob job;
-  job.on_stop = [&] { coordinator->stop_evaluating(); };
-  job.evaluate = [&](const variable::Checkpoint& checkpoint) -> Result<Metrics> {
-    TFD_TRY(coordinator->import_state(checkpoint.state, Deadline::after(kStateTimeout)), checkpoint.path);
-    return coordinator->evaluate(evaluate.function, evaluate.steps, Deadline::never());
-  };
-  return strategy::follow_checkpoints(program, job, options);
 }
 
 }  // namespace tfd::coordinator

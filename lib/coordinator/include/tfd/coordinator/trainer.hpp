@@ -42,10 +42,4 @@ using OnServerLost = std::function<std::optional<train::ServerLoss>(Error& lost)
 Result<TrainSummary> train(const program::Program& program, const Connect& connect, CoordinatorOptions coordinator,
                            TrainOptions options, const OnServerLost& on_lost = {});
 
-/// Evaluates the checkpoints of a training elsewhere as they appear in train.checkpoint.dir, in order, as `eval` events
-/// with step and path, until the last step's (or forever if the steps aren't known) or an interruption.
-/// kInvalidArgument without train.evaluate and train.checkpoint.
-Result<TrainSummary> follow_checkpoints(const program::Program& program, const Connect& connect,
-                                        CoordinatorOptions coordinator, TrainOptions options);
-
 }  // namespace tfd::coordinator
