@@ -1,129 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_messages.hpp"
 
-#include "wire_format.hpp"
+#include "tfd/transport/message_body.hpp"
 
 namespace tfd::task {
-namespace {
 
+using transport::make_message;
 using transport::Message;
+using transport::read_message;
+
+namespace {
 
 constexpr Duration kMostTimeout = std::chrono::hours(100 * 365 * 24);  // later than any real time
 
 }  // namespace
+
+template <class Io>
+void fields(Io& io, CommandSession& session) {
+  io.epoch(session.epoch);
+  io(session.generation, session.slots, session.directory);
+}
+
+template <class Io>
+void fields(Io& io, RunCommand& run) {
+  io.epoch(run.epoch);
+  io(run.command.text, run.command.number, run.command.timeout);
+  io.require(run.command.timeout >= Duration::zero() && run.command.timeout <= kMostTimeout);
+}
+
+template <class Io>
+void fields(Io& io, CommandOutcome& outcome) {
+  io(outcome.code, outcome.signal, outcome.timed_out, outcome.overflowed, outcome.started_us, outcome.duration_us);
+  io(outcome.host, outcome.task, outcome.output, outcome.errors);
+  if constexpr (Io::kReads) io.require(transport::is_bytes(outcome.output) && transport::is_bytes(outcome.errors));
+}
 
 bool is_command_kind(std::uint16_t kind) {
   return kind >= static_cast<std::uint16_t>(CommandKind::kSession) &&
          kind <= static_cast<std::uint16_t>(CommandKind::kGiveBack);
 }
 
-Message encode(const CommandSession& session) {
-  Writer out;
-  out.put(session.generation);
-  out.put(session.slots);
-  out.put(session.directory);
-  return make_message(CommandKind::kSession, out, {}, session.epoch);
-}
+Message encode(const CommandSession& session) { return make_message(CommandKind::kSession, session); }
 
 Result<CommandSession> decode_session(const Message& message) {
-  Reader in(message, CommandKind::kSession);
-  CommandSession out;
-  out.epoch = message.epoch;
-  out.generation = in.number<std::uint64_t>();
-  out.slots = in.number<int>();
-  out.directory = in.text();
-  TFD_TRY(in.end("command session"));
-  return out;
+  return read_message<CommandSession>(message, CommandKind::kSession, "command session");
 }
 
-Message encode_slots(int slots) {
-  Writer out;
-  out.put(slots);
-  return make_message(CommandKind::kSession, out);
-}
+Message encode_slots(int slots) { return make_message(CommandKind::kSession, slots); }
 
 Result<int> decode_slots(const Message& message) {
-  Reader in(message, CommandKind::kSession);
-  const int slots = in.number<int>();
-  TFD_TRY(in.end("command slots"));
-  return slots;
+  return read_message<int>(message, CommandKind::kSession, "command slots");
 }
 
-Message encode(const RunCommand& run) {
-  Writer out;
-  out.put(run.command.text);
-  out.put(run.command.number);
-  out.put(std::int64_t{run.command.timeout.count()});
-  return make_message(CommandKind::kRun, out, {}, run.epoch);
-}
+Message encode(const RunCommand& run) { return make_message(CommandKind::kRun, run); }
 
 Result<RunCommand> decode_run_command(const Message& message) {
-  Reader in(message, CommandKind::kRun);
-  RunCommand out;
-  out.epoch = message.epoch;
-  out.command.text = in.text();
-  out.command.number = in.number<std::uint64_t>();
-  out.command.timeout = Duration(in.number<std::int64_t>());
-  in.require(out.command.timeout >= Duration::zero() && out.command.timeout <= kMostTimeout);
-  TFD_TRY(in.end("run command"));
-  return out;
+  return read_message<RunCommand>(message, CommandKind::kRun, "run command");
 }
 
 Message encode(const CommandOutcome& outcome) {
-  if (outcome.given_back) return encode_given_back();
-  Writer out;
-  out.put(outcome.code);
-  out.put(outcome.signal);
-  out.put(outcome.timed_out);
-  out.put(outcome.overflowed);
-  out.put(outcome.started_us);
-  out.put(outcome.duration_us);
-  out.put(outcome.host);
-  out.put(outcome.task);
-  return make_message(CommandKind::kRun, out, {outcome.output, outcome.errors});
+  return outcome.given_back ? encode_given_back() : make_message(CommandKind::kRun, outcome);
 }
 
 Result<CommandOutcome> decode_command_outcome(const Message& message) {
+  if (message.kind != static_cast<std::uint16_t>(CommandKind::kGiveBack))
+    return read_message<CommandOutcome>(message, CommandKind::kRun, "command outcome");
   CommandOutcome out;
-  if (message.kind == static_cast<std::uint16_t>(CommandKind::kGiveBack)) {
-    out.given_back = true;
-    return out;
-  }
-  Reader in(message, CommandKind::kRun);
-  out.code = in.number<int>();
-  out.signal = in.number<int>();
-  out.timed_out = in.flag();
-  out.overflowed = in.flag();
-  out.started_us = in.number<std::int64_t>();
-  out.duration_us = in.number<std::int64_t>();
-  out.host = in.text();
-  out.task = in.text();
-  out.output = in.tensor();
-  out.errors = in.tensor();
-  in.require(is_bytes(out.output) && is_bytes(out.errors));
-  TFD_TRY(in.end("command outcome"));
+  out.given_back = true;
   return out;
 }
 
 Message encode_give_back(std::uint64_t epoch, std::uint64_t count) {
-  Writer out;
-  out.put(count);
-  return make_message(CommandKind::kGiveBack, out, {}, epoch);
+  return make_message(CommandKind::kGiveBack, count, epoch);
 }
 
 Result<std::pair<std::uint64_t, std::uint64_t>> decode_give_back_commands(const Message& message) {
-  Reader in(message, CommandKind::kGiveBack);
-  const std::pair out{message.epoch, in.number<std::uint64_t>()};
-  TFD_TRY(in.end("give back"));
-  return out;
+  const auto count = TFD_TRY(read_message<std::uint64_t>(message, CommandKind::kGiveBack, "give back"));
+  return std::pair(message.epoch, count);
 }
 
-Message encode_given_back() { return make_message(CommandKind::kGiveBack, Writer()); }
+Message encode_given_back() { return transport::empty_message(CommandKind::kGiveBack); }
 
-Message encode_end(std::uint64_t epoch) { return make_message(CommandKind::kEnd, Writer(), {}, epoch); }
+Message encode_end(std::uint64_t epoch) { return transport::empty_message(CommandKind::kEnd, epoch); }
 
 Result<std::uint64_t> decode_end(const Message& message) {
-  TFD_TRY(Reader(message, CommandKind::kEnd).end("command end"));
+  TFD_TRY(transport::BodyReader(message, CommandKind::kEnd).end("command end"));
   return message.epoch;
 }
 

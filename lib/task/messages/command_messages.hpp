@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages of sessions and shell commands: kinds beside those of protocol.hpp, bodies in the layout of
-// wire_format.hpp. Private to the room. Thread rule: pure functions.
+// The messages of sessions and shell commands: kinds beside those of protocol.hpp, bodies as
+// tfd/transport/message_body.hpp writes them. Private to the room. Thread rule: pure functions.
 #include "tfd/task/messages.hpp"
 #include "tfd/transport/endpoint.hpp"
 

@@ -3,149 +3,156 @@
 
 #include <limits>
 
-#include "wire_format.hpp"
+#include "tfd/transport/message_body.hpp"
+
+namespace tfd::step {
+
+template <class Io>
+void fields(Io& io, FunctionCall& call) {
+  io.epoch(call.epoch);
+  io(call.sequence, call.attempt, call.function, call.step, call.args, call.kwargs, call.replicas, call.closure);
+  io(call.most_elements);
+  io.require(call.most_elements >= 0);
+}
+
+}  // namespace tfd::step
 
 namespace tfd::task {
+
+using transport::bytes_tensor;
+using transport::make_message;
+using transport::Message;
+using transport::read_message;
+
 namespace {
 
-using transport::Message;
-
-void put_optional(Writer& out, const auto& value) {
-  out.put(value.has_value());
-  if (value) out.put(*value);
-}
-
-template <class T>
-std::optional<T> take_optional(Reader& in) {
-  if (!in.flag()) return std::nullopt;
-  return in.number<T>();
-}
-
-enum class ArgumentTag : std::uint8_t { kTensor, kIterator, kVariable };
-
-void put_argument(Writer& out, const step::ArgumentValue& value, std::vector<tensor::Tensor>& tensors) {
-  if (const auto* iterator = std::get_if<step::IteratorRef>(&value)) {
-    out.put(ArgumentTag::kIterator);
-    out.put(iterator->id);
-  } else if (const auto* variable = std::get_if<step::VariableRef>(&value)) {
-    out.put(ArgumentTag::kVariable);
-    out.put(variable->name);
-  } else {
-    out.put(ArgumentTag::kTensor);
-    tensors.push_back(std::get<tensor::Tensor>(value));
-  }
-}
-
-step::ArgumentValue take_argument(Reader& in) {
-  switch (in.choice(ArgumentTag::kVariable)) {
-    case ArgumentTag::kIterator:
-      return step::IteratorRef{in.text()};
-    case ArgumentTag::kVariable:
-      return step::VariableRef{in.text()};
-    default:
-      return in.tensor();
-  }
+// A variable of a placement, as it is sent.
+struct PlacedParts {
+  std::string name;
+  tensor::Shape shape;
+  std::vector<std::int32_t> ps;
+};
+template <class Io>
+void fields(Io& io, PlacedParts& placed) {
+  io(placed.name, placed.shape, placed.ps);
 }
 
 // Placement::variables isn't sent: it follows from `placed`.
 tensor::Tensor encode_placement(const Placement& placement) {
-  Writer out;
-  out.count(placement.ps.size());
-  for (const auto& [name, address] : placement.ps) {
-    out.put(name);
-    out.put(address);
-  }
+  ByteWriter out;
+  out(placement.ps);
   out.count(placement.placed.size());
-  for (const auto& [name, placed] : placement.placed) {
-    out.put(name);
-    out.count(placed.sharding.shape().size());
-    for (const std::int64_t dimension : placed.sharding.shape()) out.put(dimension);
-    out.count(placed.ps.size());
-    for (const int ps : placed.ps) out.put(static_cast<std::uint32_t>(ps));
-  }
+  for (const auto& [name, placed] : placement.placed) out(PlacedParts{name, placed.sharding.shape(), placed.ps});
   return bytes_tensor(out.bytes());
 }
 
-Result<variable::PlacedVariable> take_placed(Reader& in, std::size_t ps_count) {
-  variable::PlacedVariable out{in.text(), variable::Sharding(tensor::Shape()), {}};
-  tensor::Shape shape;
-  for (std::size_t left = in.count(sizeof(std::int64_t)); left > 0; --left) shape.push_back(in.number<std::int64_t>());
-  for (std::size_t left = in.count(sizeof(std::uint32_t)); left > 0; --left) {
-    const auto ps = in.number<std::uint32_t>();
-    if (ps >= ps_count) return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", ps, ps_count);
-    out.ps.push_back(static_cast<int>(ps));
-  }
-  if (!in.is_good()) return out;
-  TFD_TRY(tensor::checked_byte_size(tensor::DType::kU8, shape));
-  out.sharding = TFD_TRY(variable::Sharding::make(std::move(shape), static_cast<std::int64_t>(out.ps.size())));
-  return out;
+Result<variable::PlacedVariable> place(PlacedParts parts, std::size_t ps_count) {
+  for (const int ps : parts.ps)
+    if (ps < 0 || static_cast<std::size_t>(ps) >= ps_count)
+      return fail(Code::kInvalidArgument, "a shard is on parameter server {} of {}", static_cast<std::uint32_t>(ps),
+                  ps_count);
+  TFD_TRY(tensor::checked_byte_size(tensor::DType::kU8, parts.shape));
+  auto sharding = TFD_TRY(variable::Sharding::make(std::move(parts.shape), static_cast<std::int64_t>(parts.ps.size())));
+  return variable::PlacedVariable{std::move(parts.name), std::move(sharding), std::move(parts.ps)};
 }
 
 Result<Placement> decode_placement(const tensor::Tensor& tensor) {
-  if (tensor.byte_size() > kMostBody)
+  if (tensor.byte_size() > transport::kMostBody)
     return fail(Code::kResourceExhausted, "a placement of {} bytes, where {} are allowed", tensor.byte_size(),
-                kMostBody);
-  Reader in(text_of(tensor));
+                transport::kMostBody);
+  ByteReader in(transport::text_of(tensor));
   Placement out;
-  for (std::size_t left = in.count(2 * kLeastText); left > 0; --left) {
-    std::string name = in.text();
-    out.ps.emplace_back(std::move(name), in.text());
-  }
-  for (std::size_t left = in.count(3 * kLeastText); left > 0 && in.is_good(); --left) {
-    auto placed = TFD_TRY(take_placed(in, out.ps.size()), "placement");
-    std::string name = placed.name;
-    in.require(out.placed.emplace(std::move(name), std::move(placed)).second);
-  }
+  std::vector<PlacedParts> all;
+  in(out.ps, all);
   TFD_TRY(in.end("placement"));
+  for (PlacedParts& parts : all) {
+    auto placed = TFD_TRY(place(std::move(parts), out.ps.size()), "placement");
+    std::string name = placed.name;
+    if (!out.placed.emplace(std::move(name), std::move(placed)).second)
+      return fail(Code::kInvalidArgument, "malformed placement message");
+  }
   return out;
 }
 
 Message encode_parts(const std::string& path, const std::string& directory, const std::string& document,
-                     const std::map<std::string, std::string>& files, const Placement& placement) {
-  Writer out;
-  out.put(path);
-  out.put(directory);
+                     const std::map<std::string, std::string>& files, const Placement& placement, std::uint64_t epoch) {
+  transport::BodyWriter out(Kind::kBringProgram, epoch);
   std::vector<std::string> names;
   std::vector<tensor::Tensor> contents{bytes_tensor(document), encode_placement(placement)};
   for (const auto& [name, content] : files) {
     names.push_back(name);
     contents.push_back(bytes_tensor(content));
   }
-  put_names(out, names);
-  return make_message(Kind::kBringProgram, out, std::move(contents));
+  out(path, directory, names);
+  out.tensors(contents);
+  return out.finish();
 }
 
 }  // namespace
 
+template <class Io>
+void fields(Io& io, WorkerOrders& orders) {
+  io(orders.shuffle_stream, orders.data_seed, orders.steps_taken, orders.stages);
+  io.require(orders.steps_taken >= 0);
+}
+template <class Io>
+void fields(Io& io, CreateIterator& create) {
+  io.epoch(create.epoch);
+  io(create.id, create.dataset, create.shuffle_stream);
+}
+template <class Io>
+void fields(Io& io, ClosureOutcome& outcome) {
+  constexpr Duration kLongest{std::int64_t{1} << 62};
+  const bool is_staged = io.is(Kind::kStage);
+  io(outcome.ran, outcome.metrics);
+  if constexpr (Io::kReads)
+    if (outcome.ran < Duration::zero() || outcome.ran > kLongest) outcome.ran = kLongest;
+  if (is_staged) io(outcome.staged_on, outcome.staged_after);
+  io.require(is_staged != outcome.staged_on.empty());
+  io.tensors(outcome.results);
+}
+template <class Io>
+void fields(Io& io, Evaluate& evaluate) {
+  io.epoch(evaluate.epoch);
+  io(evaluate.function, evaluate.count, evaluate.index, evaluate.steps, evaluate.seed);
+}
+template <class Io>
+void fields(Io& io, DropWaiting& drop) {
+  io.epoch(drop.epoch);
+  io(drop.updates_below, drop.others_below);
+}
+template <class Io>
+void fields(Io& io, GiveBack& give_back) {
+  io.epoch(give_back.epoch);
+  io(give_back.count);
+}
+template <class Io>
+void fields(Io& io, Claim& claim) {
+  io(claim.host, claim.pid, claim.take_over, claim.adopt, claim.held);
+}
+
 Message encode_program(const program::Program& program, const Placement& placement) {
-  return encode_parts(program.path, program.directory, program.document(), program.files, placement);
+  return encode_parts(program.path, program.directory, program.document(), program.files, placement, 0);
 }
 
 Message encode(const LoadProgram& load) {
-  Message out = encode_parts(load.path, load.directory, load.document, load.files, load.placement);
-  out.epoch = load.epoch;
-  return out;
+  return encode_parts(load.path, load.directory, load.document, load.files, load.placement, load.epoch);
 }
 
 Result<LoadProgram> decode_program(const Message& message) {
-  Reader in(message, Kind::kBringProgram);
+  transport::BodyReader in(message, Kind::kBringProgram);
   LoadProgram out;
-  out.epoch = message.epoch;
-  out.path = in.text();
-  out.directory = in.text();
-  const auto names = take_names(in);
-  in.require(in.tensors_left() == names.size() + 2);
-  const auto take_bytes = [&in] {
-    const tensor::Tensor bytes = in.tensor();
-    in.require(is_bytes(bytes));
-    return in.is_good() ? bytes : bytes_tensor({});
-  };
-  out.document = text_of(take_bytes());
-  const tensor::Tensor placement = take_bytes();
-  for (const std::string& name : names) out.files[name] = text_of(take_bytes());
-  in.require(out.files.size() == names.size());
+  std::vector<std::string> names;
+  std::vector<tensor::Tensor> contents;
+  in.epoch(out.epoch);
+  in(out.path, out.directory, names);
+  in.tensors(contents);
+  in.require(contents.size() == names.size() + 2 && std::ranges::all_of(contents, transport::is_bytes));
   TFD_TRY(in.end("program"));
-  out.placement = TFD_TRY(decode_placement(placement));
+  out.document = transport::text_of(contents[0]);
+  for (std::size_t i = 0; i < names.size(); ++i) out.files[names[i]] = transport::text_of(contents[i + 2]);
+  if (out.files.size() != names.size()) return fail(Code::kInvalidArgument, "malformed program message");
+  out.placement = TFD_TRY(decode_placement(contents[1]));
   return out;
 }
 
@@ -161,272 +168,91 @@ Result<program::Program> parse_loaded(const LoadProgram& load) {
 }
 
 Message encode_load(std::uint64_t epoch, const WorkerOrders& orders) {
-  Writer out;
-  out.put(orders.shuffle_stream);
-  out.put(orders.data_seed);
-  out.put(orders.steps_taken);
-  out.put(orders.stages);
-  return make_message(Kind::kLoadProgram, out, {}, epoch);
+  return make_message(Kind::kLoadProgram, orders, epoch);
 }
 
 Result<WorkerOrders> decode_load(const Message& message) {
-  Reader in(message, Kind::kLoadProgram);
-  WorkerOrders orders;
-  orders.shuffle_stream = in.number<std::uint64_t>();
-  orders.data_seed = in.number<std::uint64_t>();
-  orders.steps_taken = in.number<std::int64_t>();
-  orders.stages = in.flag();
-  in.require(orders.steps_taken >= 0);
-  TFD_TRY(in.end("load program"));
-  return orders;
+  return read_message<WorkerOrders>(message, Kind::kLoadProgram, "load program");
 }
 
-Message encode(const CreateIterator& create) {
-  Writer out;
-  out.put(create.id);
-  out.put(create.dataset);
-  out.put(create.shuffle_stream);
-  return make_message(Kind::kCreateIterator, out, {}, create.epoch);
-}
+Message encode(const CreateIterator& create) { return make_message(Kind::kCreateIterator, create); }
 
 Result<CreateIterator> decode_create_iterator(const Message& message) {
-  Reader in(message, Kind::kCreateIterator);
-  CreateIterator out;
-  out.id = in.text();
-  out.dataset = in.text();
-  out.shuffle_stream = in.number<std::uint64_t>();
-  out.epoch = message.epoch;
-  TFD_TRY(in.end("create iterator"));
-  return out;
+  return read_message<CreateIterator>(message, Kind::kCreateIterator, "create iterator");
 }
 
-Message encode(const step::FunctionCall& call) {
-  Writer out;
-  out.put(call.sequence);
-  out.put(call.attempt);
-  out.put(call.function);
-  out.put(call.step);
-  std::vector<tensor::Tensor> tensors;
-  out.count(call.args.size());
-  for (const step::ArgumentValue& value : call.args) put_argument(out, value, tensors);
-  out.count(call.kwargs.size());
-  for (const auto& [name, value] : call.kwargs) {
-    out.put(name);
-    put_argument(out, value, tensors);
-  }
-  out.put(call.replicas);
-  put_optional(out, call.closure);
-  out.put(static_cast<std::uint32_t>(call.most_elements));
-  return make_message(Kind::kRun, out, std::move(tensors), call.epoch);
-}
+Message encode(const step::FunctionCall& call) { return make_message(Kind::kRun, call); }
 
 Result<step::FunctionCall> decode_call(const Message& message) {
-  Reader in(message, Kind::kRun);
-  step::FunctionCall out;
-  out.epoch = message.epoch;
-  out.sequence = in.number<std::uint64_t>();
-  out.attempt = in.number<std::uint32_t>();
-  out.function = in.text();
-  out.step = in.number<std::int64_t>();
-  for (std::size_t left = in.count(1); left > 0 && in.is_good(); --left) out.args.push_back(take_argument(in));
-  for (std::size_t left = in.count(kLeastText + 1); left > 0 && in.is_good(); --left) {
-    std::string name = in.text();
-    out.kwargs.emplace_back(std::move(name), take_argument(in));
-  }
-  out.replicas = in.choice(program::Replicas::kSplit);
-  out.closure = take_optional<std::uint64_t>(in);
-  const auto most_elements = in.number<std::uint32_t>();
-  in.require(most_elements <= static_cast<std::uint32_t>(std::numeric_limits<int>::max()));
-  out.most_elements = static_cast<int>(most_elements);
-  TFD_TRY(in.end("run"));
-  return out;
+  return read_message<step::FunctionCall>(message, Kind::kRun, "run");
 }
 
 Message encode(const ClosureOutcome& outcome) {
   if (outcome.dropped) return encode_empty(Kind::kDrop);
-  Writer out;
-  out.put(static_cast<std::uint64_t>(std::chrono::nanoseconds(outcome.ran).count()));
-  out.count(outcome.metrics.size());
-  for (const step::Metric& metric : outcome.metrics) {
-    out.put(metric.name);
-    out.put(metric.reduce);
-    out.put(metric.part);
-    out.put(metric.value);
-    out.put(metric.weight);
-    out.put(metric.formula);
-    out.count(metric.counts.size());
-    for (const double one : metric.counts) out.put(one);
-  }
-  if (outcome.staged_on.empty()) return make_message(Kind::kRun, out, outcome.results);
-  out.count(outcome.staged_on.size());
-  for (const std::uint32_t server : outcome.staged_on) out.put(server);
-  out.put(outcome.staged_after);
-  return make_message(Kind::kStage, out, outcome.results);
+  return make_message(outcome.staged_on.empty() ? Kind::kRun : Kind::kStage, outcome);
 }
 
 Result<ClosureOutcome> decode_outcome(const Message& message) {
+  const auto kind = static_cast<Kind>(message.kind);
+  if (kind != Kind::kDrop)
+    return read_message<ClosureOutcome>(message, kind == Kind::kStage ? kind : Kind::kRun, "outcome");
   ClosureOutcome out;
-  if (message.kind == static_cast<std::uint16_t>(Kind::kDrop)) {
-    out.dropped = true;
-    return out;
-  }
-  const bool is_staged = message.kind == static_cast<std::uint16_t>(Kind::kStage);
-  Reader in(message, is_staged ? Kind::kStage : Kind::kRun);
-  constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
-  out.ran = std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(in.number<std::uint64_t>(), kLongest)));
-  for (std::size_t left = in.count(kLeastText + 7 + 2 * sizeof(double)); left > 0; --left) {
-    step::Metric& metric = out.metrics.emplace_back();
-    metric.name = in.text();
-    metric.reduce = in.choice(program::Reduce::kSum);
-    metric.part = in.choice(program::Part::kFalseNegatives);
-    metric.value = in.real();
-    metric.weight = in.real();
-    metric.formula = in.choice(program::Formula::kPrAuc);
-    for (std::size_t count = in.count(sizeof(double)); count > 0; --count) metric.counts.push_back(in.real());
-  }
-  for (std::size_t left = is_staged ? in.count(sizeof(std::uint32_t)) : 0; left > 0; --left)
-    out.staged_on.push_back(in.number<std::uint32_t>());
-  if (is_staged) out.staged_after = in.number<std::uint64_t>();
-  in.require(is_staged != out.staged_on.empty());
-  while (in.tensors_left() > 0 && in.is_good()) out.results.push_back(in.tensor());
-  TFD_TRY(in.end("outcome"));
+  out.dropped = true;
   return out;
 }
 
-Message encode(const Evaluate& evaluate) {
-  Writer out;
-  out.put(evaluate.function);
-  out.put(evaluate.count);
-  out.put(evaluate.index);
-  put_optional(out, evaluate.steps);
-  out.put(evaluate.seed);
-  return make_message(Kind::kEvaluate, out, {}, evaluate.epoch);
-}
+Message encode(const Evaluate& evaluate) { return make_message(Kind::kEvaluate, evaluate); }
 
 Result<Evaluate> decode_evaluate(const Message& message) {
   constexpr std::int64_t kMostParts = std::numeric_limits<std::int32_t>::max();
-  Reader in(message, Kind::kEvaluate);
-  Evaluate out;
-  out.function = in.text();
-  out.count = in.number<std::int64_t>();
-  out.index = in.number<std::int64_t>();
-  out.steps = take_optional<std::int64_t>(in);
-  out.epoch = message.epoch;
-  out.seed = in.number<std::uint64_t>();
-  TFD_TRY(in.end("evaluate"));
+  auto out = TFD_TRY(read_message<Evaluate>(message, Kind::kEvaluate, "evaluate"));
   if (out.count < 1 || out.count > kMostParts || out.index < 0 || out.index >= out.count)
     return fail(Code::kInvalidArgument, "there is no part {} of {}", out.index, out.count);
   return out;
 }
 
-Message encode(const DropWaiting& drop) {
-  Writer out;
-  out.put(drop.updates_below);
-  out.put(drop.others_below);
-  return make_message(Kind::kDrop, out, {}, drop.epoch);
-}
+Message encode(const DropWaiting& drop) { return make_message(Kind::kDrop, drop); }
 
 Result<DropWaiting> decode_drop(const Message& message) {
-  Reader in(message, Kind::kDrop);
-  DropWaiting out;
-  out.epoch = message.epoch;
-  out.updates_below = in.number<std::uint64_t>();
-  out.others_below = in.number<std::uint64_t>();
-  TFD_TRY(in.end("drop"));
-  return out;
+  return read_message<DropWaiting>(message, Kind::kDrop, "drop");
 }
 
-Message encode(const GiveBack& give_back) {
-  Writer out;
-  out.put(give_back.count);
-  return make_message(Kind::kGiveBack, out, {}, give_back.epoch);
-}
+Message encode(const GiveBack& give_back) { return make_message(Kind::kGiveBack, give_back); }
 
 Result<GiveBack> decode_give_back(const Message& message) {
-  Reader in(message, Kind::kGiveBack);
-  const GiveBack out{message.epoch, in.number<std::uint64_t>()};
-  TFD_TRY(in.end("give back"));
-  return out;
+  return read_message<GiveBack>(message, Kind::kGiveBack, "give back");
 }
 
-Message encode(const Claim& claim) {
-  Writer out;
-  out.put(claim.host);
-  out.put(claim.pid);
-  out.put(claim.take_over);
-  out.put(claim.adopt);
-  out.put(claim.held);
-  return make_message(Kind::kClaim, out);
-}
+Message encode(const Claim& claim) { return make_message(Kind::kClaim, claim); }
 
-Result<Claim> decode_claim(const Message& message) {
-  Reader in(message, Kind::kClaim);
-  Claim out;
-  out.host = in.text();
-  out.pid = in.number<std::int64_t>();
-  out.take_over = in.flag();
-  out.adopt = in.flag();
-  out.held = in.number<std::uint64_t>();
-  TFD_TRY(in.end("claim"));
-  return out;
-}
+Result<Claim> decode_claim(const Message& message) { return read_message<Claim>(message, Kind::kClaim, "claim"); }
 
-Message encode_epoch(std::uint64_t epoch) {
-  Writer out;
-  out.put(epoch);
-  return make_message(Kind::kClaim, out);
-}
+Message encode_epoch(std::uint64_t epoch) { return make_message(Kind::kClaim, epoch); }
 
 Result<std::uint64_t> decode_epoch(const Message& message) {
-  Reader in(message, Kind::kClaim);
-  const auto epoch = in.number<std::uint64_t>();
-  TFD_TRY(in.end("claim"));
-  return epoch;
+  return read_message<std::uint64_t>(message, Kind::kClaim, "claim");
 }
 
 Message encode_names(Kind kind, const std::vector<std::string>& names, std::uint64_t epoch) {
-  Writer out;
-  put_names(out, names);
-  return make_message(kind, out, {}, epoch);
+  return make_message(kind, names, epoch);
 }
 
 Result<std::vector<std::string>> decode_names(const Message& message) {
-  Reader in(message);
-  auto out = take_names(in);
-  TFD_TRY(in.end("names"));
-  return out;
+  return read_message<std::vector<std::string>>(message, "names");
 }
 
 Message encode_named(Kind kind, const tensor::NamedTensors& named, std::uint64_t epoch) {
-  Writer out;
-  std::vector<tensor::Tensor> tensors;
-  out.count(named.size());
-  for (const auto& [name, value] : named) {
-    out.put(name);
-    tensors.push_back(value);
-  }
-  return make_message(kind, out, std::move(tensors), epoch);
+  return make_message(kind, named, epoch);
 }
 
 Result<tensor::NamedTensors> decode_named(const Message& message) {
-  Reader in(message);
-  tensor::NamedTensors out;
-  for (std::size_t left = in.count(kLeastText); left > 0 && in.is_good(); --left) {
-    std::string name = in.text();
-    out.emplace_back(std::move(name), in.tensor());
-  }
-  TFD_TRY(in.end("state"));
-  return out;
+  return read_message<tensor::NamedTensors>(message, "state");
 }
 
-Message encode_empty(Kind kind, std::uint64_t epoch) { return make_message(kind, Writer(), {}, epoch); }
+Message encode_empty(Kind kind, std::uint64_t epoch) { return transport::empty_message(kind, epoch); }
 
-Result<void> decode_empty(const Message& message) { return Reader(message).end("empty"); }
+Result<void> decode_empty(const Message& message) { return transport::BodyReader(message).end("empty"); }
 
-Message encode_flag(Kind kind, bool flag) {
-  Writer out;
-  out.put(flag);
-  return make_message(kind, out);
-}
+Message encode_flag(Kind kind, bool flag) { return make_message(kind, flag); }
 
 }  // namespace tfd::task

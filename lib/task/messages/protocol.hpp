@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// The messages between coordinator, workers and parameter servers: kinds, and bodies in the layout of wire_format.hpp.
+// The messages between coordinator, workers and parameter servers: kinds, and bodies (tfd/transport/message_body.hpp).
 // Tensors are sent beside the bodies, in the order in which these refer to them. The epoch of a request's run is in the
 // frame's header (transport::Message::epoch): TaskServer checks it first. Private to the room: callers use TaskClient,
 // WorkerClient and ServerClient. Thread rule: pure functions.

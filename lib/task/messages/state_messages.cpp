@@ -1,167 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state_messages.hpp"
 
-#include "wire_format.hpp"
+#include "tfd/transport/message_body.hpp"
+
+namespace tfd::variable {
+
+template <class Io>
+void fields(Io& io, CheckpointPart& part) {
+  io(part.bytes, part.digest);
+}
+
+}  // namespace tfd::variable
 
 namespace tfd::task {
-namespace {
 
-constexpr std::size_t kMostStateRank = 64;
+using transport::make_message;
+using transport::Message;
+using transport::read_message;
 
-}  // namespace
-
-transport::Message encode_state(StateKind kind, std::uint64_t epoch) { return make_message(kind, Writer(), {}, epoch); }
-
-transport::Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch) {
-  Writer out;
-  out.put(id);
-  return make_message(kind, out, {}, epoch);
+template <class Io>
+void fields(Io& io, StateEntry& entry) {
+  io(entry.name, entry.spec);
+}
+template <class Io>
+void fields(Io& io, ExportedState& state) {
+  io(state.id, state.entries);
+}
+template <class Io>
+void fields(Io& io, ExportPart& part) {
+  io(part.id, part.positions);
+  io.require(part.positions.size() <= kMostPartTensors);
+}
+template <class Io>
+void fields(Io& io, ImportPart& part) {
+  io(part.id, part.values);
+}
+template <class Io>
+void fields(Io& io, DirectoryProbe& probe) {
+  io(probe.directory, probe.name, probe.token, probe.part);
+}
+template <class Io>
+void fields(Io& io, WritePart& part) {
+  io(part.id, part.place.directory, part.place.name, part.place.part, part.place.parts, part.positions);
 }
 
-Result<std::uint64_t> decode_state_id(const transport::Message& message) {
-  Reader in(message);
-  const auto id = in.number<std::uint64_t>();
-  TFD_TRY(in.end("state"));
-  return id;
+Message encode_state(StateKind kind, std::uint64_t epoch) { return transport::empty_message(kind, epoch); }
+
+Message encode_state_id(StateKind kind, std::uint64_t id, std::uint64_t epoch) { return make_message(kind, id, epoch); }
+
+Result<std::uint64_t> decode_state_id(const Message& message) { return read_message<std::uint64_t>(message, "state"); }
+
+Message encode(const ExportedState& state) { return make_message(StateKind::kBeginExport, state); }
+
+Result<ExportedState> decode_exported_state(const Message& message) {
+  return read_message<ExportedState>(message, StateKind::kBeginExport, "export");
 }
 
-transport::Message encode(const ExportedState& state) {
-  Writer out;
-  out.put(state.id);
-  out.count(state.entries.size());
-  for (const auto& [name, spec] : state.entries) {
-    out.put(name);
-    out.put(spec.dtype);
-    out.put(static_cast<std::uint8_t>(spec.shape.size()));
-    for (const std::int64_t dimension : spec.shape) out.put(dimension);
-  }
-  return make_message(StateKind::kBeginExport, out);
+Message encode(const ExportPart& part, std::uint64_t epoch) {
+  return make_message(StateKind::kExportPart, part, epoch);
 }
 
-Result<ExportedState> decode_exported_state(const transport::Message& message) {
-  Reader in(message, StateKind::kBeginExport);
-  ExportedState out;
-  out.id = in.number<std::uint64_t>();
-  const std::size_t count = in.count(6);
-  for (std::size_t i = 0; i < count && in.is_good(); ++i) {
-    StateEntry entry;
-    entry.name = in.text();
-    entry.spec.dtype = in.choice(tensor::DType::kF64);
-    const std::size_t rank = in.number<std::uint8_t>();
-    in.require(rank <= kMostStateRank);
-    for (std::size_t d = 0; d < rank && in.is_good(); ++d) entry.spec.shape.push_back(in.number<std::int64_t>());
-    in.require(tensor::checked_byte_size(entry.spec.dtype, entry.spec.shape).has_value());
-    out.entries.push_back(std::move(entry));
-  }
-  TFD_TRY(in.end("export"));
-  return out;
+Result<ExportPart> decode_export_part(const Message& message) {
+  return read_message<ExportPart>(message, StateKind::kExportPart, "export part");
 }
 
-transport::Message encode(const ExportPart& part, std::uint64_t epoch) {
-  Writer out;
-  out.put(part.id);
-  out.count(part.positions.size());
-  for (const std::uint32_t position : part.positions) out.put(position);
-  return make_message(StateKind::kExportPart, out, {}, epoch);
+Message encode(const ImportPart& part, std::uint64_t epoch) {
+  return make_message(StateKind::kImportPart, part, epoch);
 }
 
-Result<ExportPart> decode_export_part(const transport::Message& message) {
-  Reader in(message, StateKind::kExportPart);
-  ExportPart out;
-  out.id = in.number<std::uint64_t>();
-  const std::size_t count = in.count(sizeof(std::uint32_t));
-  in.require(count <= kMostPartTensors);
-  for (std::size_t i = 0; i < count && in.is_good(); ++i) out.positions.push_back(in.number<std::uint32_t>());
-  TFD_TRY(in.end("export part"));
-  return out;
+Result<ImportPart> decode_import_part(const Message& message) {
+  return read_message<ImportPart>(message, StateKind::kImportPart, "import part");
 }
 
-transport::Message encode(const ImportPart& part, std::uint64_t epoch) {
-  Writer out;
-  std::vector<tensor::Tensor> tensors;
-  out.put(part.id);
-  out.count(part.values.size());
-  for (const auto& [name, value] : part.values) {
-    out.put(name);
-    tensors.push_back(value);
-  }
-  return make_message(StateKind::kImportPart, out, std::move(tensors), epoch);
+Message encode(const DirectoryProbe& probe, std::uint64_t epoch) {
+  return make_message(StateKind::kProbe, probe, epoch);
 }
 
-Result<ImportPart> decode_import_part(const transport::Message& message) {
-  Reader in(message, StateKind::kImportPart);
-  ImportPart out;
-  out.id = in.number<std::uint64_t>();
-  const std::size_t count = in.count(sizeof(std::uint32_t));
-  for (std::size_t i = 0; i < count && in.is_good(); ++i) {
-    std::string name = in.text();
-    tensor::Tensor value = in.tensor();
-    out.values.emplace_back(std::move(name), std::move(value));
-  }
-  TFD_TRY(in.end("import part"));
-  return out;
+Result<DirectoryProbe> decode_probe(const Message& message) {
+  return read_message<DirectoryProbe>(message, StateKind::kProbe, "probe");
 }
 
-transport::Message encode(const DirectoryProbe& probe, std::uint64_t epoch) {
-  Writer out;
-  out.put(probe.directory);
-  out.put(probe.name);
-  out.put(probe.token);
-  out.put(probe.part);
-  return make_message(StateKind::kProbe, out, {}, epoch);
+Message encode(const WritePart& part, std::uint64_t epoch) { return make_message(StateKind::kWritePart, part, epoch); }
+
+Result<WritePart> decode_write_part(const Message& message) {
+  return read_message<WritePart>(message, StateKind::kWritePart, "part of a checkpoint");
 }
 
-Result<DirectoryProbe> decode_probe(const transport::Message& message) {
-  Reader in(message, StateKind::kProbe);
-  DirectoryProbe out;
-  out.directory = in.text();
-  out.name = in.text();
-  out.token = in.text();
-  out.part = in.number<std::uint32_t>();
-  TFD_TRY(in.end("probe"));
-  return out;
-}
+Message encode(const variable::CheckpointPart& part) { return make_message(StateKind::kWritePart, part); }
 
-transport::Message encode(const WritePart& part, std::uint64_t epoch) {
-  Writer out;
-  out.put(part.id);
-  out.put(part.place.directory);
-  out.put(part.place.name);
-  out.put(part.place.part);
-  out.put(part.place.parts);
-  out.count(part.positions.size());
-  for (const std::uint32_t position : part.positions) out.put(position);
-  return make_message(StateKind::kWritePart, out, {}, epoch);
-}
-
-Result<WritePart> decode_write_part(const transport::Message& message) {
-  Reader in(message, StateKind::kWritePart);
-  WritePart out;
-  out.id = in.number<std::uint64_t>();
-  out.place.directory = in.text();
-  out.place.name = in.text();
-  out.place.part = in.number<std::uint32_t>();
-  out.place.parts = in.number<std::uint32_t>();
-  const std::size_t count = in.count(sizeof(std::uint32_t));
-  for (std::size_t i = 0; i < count && in.is_good(); ++i) out.positions.push_back(in.number<std::uint32_t>());
-  TFD_TRY(in.end("part of a checkpoint"));
-  return out;
-}
-
-transport::Message encode(const variable::CheckpointPart& part) {
-  Writer out;
-  out.put(part.bytes);
-  out.put(part.digest);
-  return make_message(StateKind::kWritePart, out);
-}
-
-Result<variable::CheckpointPart> decode_written_part(const transport::Message& message) {
-  Reader in(message, StateKind::kWritePart);
-  variable::CheckpointPart out;
-  out.bytes = in.number<std::uint64_t>();
-  out.digest = in.number<std::uint64_t>();
-  TFD_TRY(in.end("written part"));
-  return out;
+Result<variable::CheckpointPart> decode_written_part(const Message& message) {
+  return read_message<variable::CheckpointPart>(message, StateKind::kWritePart, "written part");
 }
 
 }  // namespace tfd::task

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The messages that transfer a state in parts. In addition to those of protocol.hpp, in the same layout
-// (wire_format.hpp):
+// (tfd/transport/message_body.hpp):
 //
 //   kBeginExport   nothing -> id; names, dtypes and shapes of what there is
 //   kExportPart    id, positions in what kBeginExport listed -> a tensor for each

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "messages/protocol.hpp"
-#include "messages/wire_format.hpp"
 #include "small_cluster.hpp"
+#include "tfd/transport/message_body.hpp"
 
 namespace tfd::task::test {
 namespace {
@@ -75,7 +75,7 @@ TEST_CASE("hostile: a mebibyte of nonsense as a message of any kind ends no task
         CAPTURE(kind);
         CAPTURE(i);
         transport::Message plain{kind, texts[i], {}, SmallCluster::kEpoch};
-        transport::Message in_tensor{kind, "\1", {bytes_tensor(texts[i])}, SmallCluster::kEpoch};
+        transport::Message in_tensor{kind, "\1", {transport::bytes_tensor(texts[i])}, SmallCluster::kEpoch};
         const bool is_status = kind == static_cast<std::uint16_t>(Kind::kStatus);  // without arguments, to anybody
         const bool is_program = kind == static_cast<std::uint16_t>(Kind::kBringProgram);  // looked at when it is loaded
         CHECK(cluster.send(job, 0, std::move(plain)).has_value() == (is_status || is_program));
@@ -98,11 +98,12 @@ TEST_CASE("hostile: a program of nonsense is refused when it is loaded") {
     for (const std::string& text : nonsense()) {
       REQUIRE(cluster.send(job, 0, {static_cast<std::uint16_t>(Kind::kBringProgram), text, {}, 8}));
       CHECK_FALSE(cluster.send(job, 0, encode_load(8, {})).has_value());
-      REQUIRE(cluster.send(job, 0,
-                           {static_cast<std::uint16_t>(Kind::kBringProgram),
-                            std::string(9, '\0').append(std::string("\1\0\0\0", 4)).append(4, '\0'),
-                            {bytes_tensor(text), bytes_tensor(text), bytes_tensor(text)},
-                            8}));
+      REQUIRE(
+          cluster.send(job, 0,
+                       {static_cast<std::uint16_t>(Kind::kBringProgram),
+                        std::string(9, '\0').append(std::string("\1\0\0\0", 4)).append(4, '\0'),
+                        {transport::bytes_tensor(text), transport::bytes_tensor(text), transport::bytes_tensor(text)},
+                        8}));
       CHECK_FALSE(cluster.send(job, 0, encode_load(8, {})).has_value());
     }
   CHECK(floats(cluster.run("f").value().results[0]) == std::vector<float>{1, 1, 1});

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "messages/wire_format.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
-#include <optional>
 
 #include "messages/protocol.hpp"
 
@@ -15,52 +12,9 @@ using tensor::Tensor;
 
 namespace {
 
-enum class Color : std::uint8_t { kRed, kBlue };
-
 const Tensor kOne = Tensor::scalar(DType::kF32, 1.0f);
 
-std::optional<Code> code_of(const Result<void>& result) {
-  return result ? std::nullopt : std::optional(result.error().code);
-}
-
 }  // namespace
-
-TEST_CASE("wire format: numbers are little-endian, texts and lists stand behind their count") {
-  Writer out;
-  out.put(std::uint16_t{0x1234});
-  out.put(std::int64_t{-2});
-  out.put(true);
-  out.put(Color::kBlue);
-  out.put("ab");
-  CHECK(out.bytes() == std::string("\x34\x12\xfe\xff\xff\xff\xff\xff\xff\xff\x01\x01\x02\x00\x00\x00"
-                                   "ab",
-                                   18));
-  Reader in(out.bytes());
-  CHECK(in.number<std::uint16_t>() == 0x1234);
-  CHECK(in.number<std::int64_t>() == -2);
-  CHECK(in.flag());
-  CHECK(in.choice(Color::kBlue) == Color::kBlue);
-  CHECK(in.text() == "ab");
-  CHECK(in.end("test").has_value());
-}
-
-TEST_CASE("wire format: what isn't there, is another thing, or is left over is an error") {
-  const auto read = [](std::string_view bytes, auto take) {
-    Reader in(bytes);
-    take(in);
-    return code_of(in.end("test"));
-  };
-  const auto text = [](Reader& in) { CHECK(in.text().empty()); };
-  CHECK(read("", text) == Code::kInvalidArgument);
-  CHECK(read(std::string_view("\x05\0\0\0abcd", 8), text) == Code::kInvalidArgument);
-  CHECK(read(std::string_view("\xff\xff\xff\xff", 4), text) == Code::kInvalidArgument);
-  CHECK(read("\2", [](Reader& in) { CHECK_FALSE(in.flag()); }) == Code::kInvalidArgument);
-  CHECK(read("\2", [](Reader& in) { CHECK(in.choice(Color::kBlue) == Color::kRed); }) == Code::kInvalidArgument);
-  CHECK(read("\1\1", [](Reader& in) { CHECK(in.flag()); }) == Code::kInvalidArgument);
-  // Two things of eight bytes each don't fit into ten.
-  CHECK(read(std::string_view("\2\0\0\0abcdefghij", 14), [](Reader& in) { CHECK(in.count(8) == 0); }) ==
-        Code::kInvalidArgument);
-}
 
 TEST_CASE("wire format: a large body travels as a tensor, and tensors that nobody asked for are refused") {
   std::vector<std::string> names;

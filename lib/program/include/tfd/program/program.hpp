@@ -93,9 +93,12 @@ inline constexpr std::string_view kLossScaleVariable = "optimizer/.loss_scale";
 
 enum class OutputKind { kResult, kMetric, kGradient, kAssign, kAssignAdd, kAssignSub };
 enum class Reduce { kMean, kSum };
+constexpr Reduce last_value(Reduce) { return Reduce::kSum; }
 enum class Part { kWhole, kNumerator, kDenominator, kTruePositives, kFalsePositives, kTrueNegatives, kFalseNegatives };
+constexpr Part last_value(Part) { return Part::kFalseNegatives; }
 /// Function of a metric's summed parts. kPlain: the ratio of numerator and denominator.
 enum class Formula { kPlain, kRoot, kPrecision, kRecall, kRocAuc, kPrAuc };
+constexpr Formula last_value(Formula) { return Formula::kPrAuc; }
 std::string_view part_name(Part part);           // not of kWhole
 std::string_view formula_name(Formula formula);  // not of kPlain
 /// Part of an update of rows that a module's result is: values, or ids.
@@ -149,6 +152,7 @@ struct FunctionDef {
 /// Runs of a function per worker step: kOne: one; kEach: one per replica, each with an element of its own; kSplit: one
 /// per replica, each with a share of one element's rows.
 enum class Replicas : std::uint8_t { kOne, kEach, kSplit };
+constexpr Replicas last_value(Replicas) { return Replicas::kSplit; }
 /// "each", "split". kInvalidArgument.
 Result<Replicas> parse_replicas(std::string_view name);
 

@@ -54,6 +54,20 @@ struct Metric {
   std::vector<double> counts = {};  // in place of the value, if there is a formula: one number, or one per threshold
 };
 
+// How messages carry these: base/bytes.hpp.
+template <class Io>
+void fields(Io& io, IteratorRef& iterator) {
+  io(iterator.id);
+}
+template <class Io>
+void fields(Io& io, VariableRef& variable) {
+  io(variable.name);
+}
+template <class Io>
+void fields(Io& io, Metric& metric) {
+  io(metric.name, metric.reduce, metric.part, metric.value, metric.weight, metric.formula, metric.counts);
+}
+
 /// Outcome of a function call.
 struct CallOutcome {
   std::vector<tensor::Tensor> results;  // by result index, then the function's `returns`

@@ -91,6 +91,7 @@ enum class MemberState : std::uint8_t {
   kLeft,  // said so
   kGone,  // its connection ended, as after a kill; it may come back
 };
+constexpr MemberState last_value(MemberState) { return MemberState::kGone; }
 struct GroupMember {
   std::string name;
   MemberState state = MemberState::kHere;

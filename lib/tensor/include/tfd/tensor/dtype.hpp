@@ -12,6 +12,7 @@
 namespace tfd::tensor {
 
 enum class DType : std::uint8_t { kBool, kS8, kS16, kS32, kS64, kU8, kU16, kU32, kU64, kF16, kBF16, kF32, kF64 };
+constexpr DType last_value(DType) { return DType::kF64; }
 
 /// "f32", "s64", "bool", …: tfd's own spelling.
 std::string_view dtype_name(DType dtype);

@@ -8,6 +8,7 @@
 //
 //   Tensor t = Tensor::zeros(DType::kF32, {64, 10});
 //   t.mutable_as<float>()[0] = 1;        // asserts that t is the sole owner
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +54,17 @@ struct TensorSpec {
   Shape shape;
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
+/// In messages (base/bytes.hpp): dtype and rank as a byte each, then the dimensions.
+template <class Io>
+void fields(Io& io, TensorSpec& spec) {
+  constexpr std::size_t kMostRank = 64;
+  auto rank = static_cast<std::uint8_t>(std::min(spec.shape.size(), kMostRank + 1));
+  io(spec.dtype, rank);
+  io.require(rank <= kMostRank);
+  if constexpr (Io::kReads) spec.shape.assign(io.is_good() ? rank : 0, 0);
+  for (std::int64_t& dimension : spec.shape) io(dimension);
+  if constexpr (Io::kReads) io.require(checked_byte_size(spec.dtype, spec.shape).has_value());
+}
 /// "f32[64, 10]".
 std::string format_spec(const TensorSpec& spec);
 
@@ -113,6 +125,12 @@ class Tensor {
       storage_;             // shared: readers and senders of a variable hold the old value while it is replaced
   std::size_t offset_ = 0;  // in bytes
 };
+
+/// Messages decide where their tensors are: beside the body, or in it.
+template <class Io>
+void fields(Io& io, Tensor& value) {
+  io.tensor(value);
+}
 
 /// Tensors by name, such as a state (VariableStore::export_state()), in the order that their owner states.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;

@@ -36,6 +36,7 @@ enum class UpdateKind : std::uint8_t {
   kFiniteScale,
   kNonfiniteScale
 };
+constexpr UpdateKind last_value(UpdateKind) { return UpdateKind::kNonfiniteScale; }
 constexpr bool updates_rows(UpdateKind kind) {
   return kind >= UpdateKind::kGradientRows && kind <= UpdateKind::kSubtractRows;
 }
@@ -50,6 +51,13 @@ struct Update {
   tensor::Tensor value;
   tensor::Tensor indices = {};  // s32 or s64, of rank 1
 };
+
+/// In messages: base/bytes.hpp.
+template <class Io>
+void fields(Io& io, Update& update) {
+  io(update.kind, update.variable, update.value);
+  if (updates_rows(update.kind)) io(update.indices);
+}
 
 /// An assignment as an addition of the new value less `read`. Same spec, not bool; integers wrap around.
 Update as_difference(Update assigned, const tensor::Tensor& read);
@@ -86,6 +94,10 @@ struct Attempt {
   std::uint32_t number = 0;
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
+template <class Io>
+void fields(Io& io, Attempt& attempt) {
+  io(attempt.sequence, attempt.number);
+}
 
 /// Fate of the sequence numbers of client 0, for the coordinator that takes over from one that is gone. A number
 /// is done when its updates were applied or it was fenced.
