@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bytes.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/sha256.hpp"
 #include "tfd/base/text.hpp"
@@ -20,18 +20,15 @@ constexpr std::size_t kMostNameBytes = 4096;
 constexpr std::size_t kMostRank = 64;
 
 std::uint64_t digest_of(const SumLayout& layout) {
-  std::string text;
-  put(text, layout.replicas);
-  for (const tensor::LeafRange& share : layout.shares) {
-    put(text, share.first);
-    put(text, share.count);
-  }
+  ByteWriter out;
+  out(layout.replicas);
+  for (const tensor::LeafRange& share : layout.shares) out(share.first, share.count);
   // One that says of every replica that it has a value is the same as one that says nothing.
   if (!std::ranges::all_of(layout.has_value, [](bool has) { return has; }))
-    for (const bool has : layout.has_value) text.push_back(has ? '1' : '0');
+    for (const bool has : layout.has_value) out.raw(has ? "1" : "0");
   Sha256 sum;
-  sum.add(text);
-  return ByteReader(as_text(sum.digest())).number<std::uint64_t>();
+  sum.add(out.bytes());
+  return ByteReader(as_text(sum.digest())).read<std::uint64_t>();
 }
 
 std::string what_it_has(const Call& call, const Members& members) {
@@ -100,37 +97,15 @@ Result<std::string> encode_call(const Call& call) {
                 kMostNameBytes, printable(std::string_view(call.name).substr(0, 40)));
   if (call.spec.shape.size() > kMostRank)
     return fail(Code::kInvalidArgument, "{}: more than {} dimensions", format_call(call), kMostRank);
-  std::string out;
-  put(out, static_cast<std::uint8_t>(call.kind));
-  put(out, call.name);
-  put(out, call.step);
-  put(out, static_cast<std::uint8_t>(call.spec.dtype));
-  put(out, static_cast<std::uint8_t>(call.spec.shape.size()));
-  for (const std::int64_t dimension : call.spec.shape) put(out, dimension);
-  put(out, call.replicas);
-  put(out, call.layout);
-  put(out, call.root);
-  put(out, call.size);
-  return out;
+  ByteWriter out;
+  out(call);
+  return out.take_bytes();
 }
 
 Result<Call> decode_call(std::string_view bytes) {
   ByteReader in(bytes);
-  Call call;
-  const auto kind = in.number<std::uint8_t>();
-  call.kind = static_cast<CallKind>(kind);
-  call.name = in.text();
-  call.step = in.number<std::int64_t>();
-  const auto dtype = in.number<std::uint8_t>();
-  call.spec.dtype = static_cast<tensor::DType>(dtype);
-  const auto rank = in.number<std::uint8_t>();
-  for (std::size_t i = 0; i < rank && rank <= kMostRank; ++i) call.spec.shape.push_back(in.number<std::int64_t>());
-  call.replicas = in.number<std::int64_t>();
-  call.layout = in.number<std::uint64_t>();
-  call.root = in.number<std::int64_t>();
-  call.size = in.number<std::uint64_t>();
-  if (!in.is_at_end() || kind > static_cast<std::uint8_t>(CallKind::kBarrier) || call.name.size() > kMostNameBytes ||
-      dtype > static_cast<std::uint8_t>(tensor::DType::kF64))
+  auto call = in.read<Call>();
+  if (!in.is_at_end() || call.name.size() > kMostNameBytes)
     return fail(Code::kInvalidArgument, "what should describe a collective doesn't");
   return call;
 }

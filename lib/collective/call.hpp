@@ -14,6 +14,7 @@
 namespace tfd::collective {
 
 enum class CallKind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier };
+constexpr CallKind last_value(CallKind) { return CallKind::kBarrier; }
 
 struct Call {
   CallKind kind = CallKind::kBarrier;
@@ -26,6 +27,10 @@ struct Call {
   std::uint64_t size = 0;        // of a broadcast, in bytes
   friend bool operator==(const Call&, const Call&) = default;
 };
+template <class Io>
+void fields(Io& io, Call& call) {
+  io(call.kind, call.name, call.step, call.spec, call.replicas, call.layout, call.root, call.size);
+}
 
 /// A sum's call. kInvalidArgument: a layout or spec that can't be: shares that aren't the replicas in order, no
 /// value.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bytes.hpp"
+#include "tfd/base/bytes.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -38,13 +38,11 @@ Handshake Handshake::answer(const Members& members, const Nonce& nonce) {
 }
 
 std::string Handshake::greeting(int from, int to) const {
-  std::string out(kMagic8);
-  put(out, members_->generation);
-  put(out, static_cast<std::uint32_t>(from));
-  put(out, static_cast<std::uint32_t>(to));
-  put(out, static_cast<std::uint32_t>(members_->all.size()));
-  put(out, members_->is_encrypted ? kEncrypted : 0U);
-  return out.append(as_text(nonce_));
+  ByteWriter out;
+  out.raw(kMagic8);
+  out(members_->generation, from, to, static_cast<std::uint32_t>(members_->all.size()));
+  out(members_->is_encrypted ? kEncrypted : std::uint32_t{0}, nonce_);
+  return out.take_bytes();
 }
 
 Result<void> Handshake::feed(std::string_view bytes) {
@@ -55,18 +53,18 @@ Result<void> Handshake::feed(std::string_view bytes) {
 
 Result<void> Handshake::feed_greeting(std::string_view bytes) {
   ByteReader in(bytes);
-  if (in.take(kMagic8.size()) != kMagic8) return fail(Code::kInvalidArgument, "not a member");
-  const auto generation = in.number<std::uint64_t>();
-  const auto from = in.number<std::uint32_t>(), to = in.number<std::uint32_t>();
-  const auto size = in.number<std::uint32_t>(), flags = in.number<std::uint32_t>();
+  if (in.raw(kMagic8.size()) != kMagic8) return fail(Code::kInvalidArgument, "not a member");
+  std::uint64_t generation = 0;
+  std::uint32_t from = 0, to = 0, size = 0, flags = 0;
+  in(generation, from, to, size, flags);
   const bool is_ours = size == members_->all.size() && to == static_cast<std::uint32_t>(members_->rank) && from > to &&
                        from < size && flags == (members_->is_encrypted ? kEncrypted : 0U);
   const Status status = generation != members_->generation ? Status::kOtherGeneration
                         : !is_ours                         ? Status::kOtherMembers
                                                            : Status::kWelcome;
-  std::string said;
-  put(said, static_cast<std::uint64_t>(status));
-  put(said, members_->generation);
+  ByteWriter out;
+  out(static_cast<std::uint64_t>(status), members_->generation);
+  std::string said = out.take_bytes();
   if (status != Status::kWelcome) {
     output_ = said.append(kAnswerBytes - said.size(), '\0');
     return fail(Code::kAborted, "a member of generation {}", generation);
@@ -80,8 +78,8 @@ Result<void> Handshake::feed_greeting(std::string_view bytes) {
 
 Result<void> Handshake::feed_answer(std::string_view bytes) {
   ByteReader in(bytes);
-  const auto status = static_cast<Status>(in.number<std::uint64_t>());
-  const auto generation = in.number<std::uint64_t>();
+  const auto status = static_cast<Status>(in.read<std::uint64_t>());
+  const auto generation = in.read<std::uint64_t>();
   if (status == Status::kOtherGeneration) return fail(Code::kAborted, "it is in generation {}", generation);
   if (status != Status::kWelcome) return fail(Code::kAborted, "it expects other members");
   transcript_.append(bytes.substr(0, kAnswerBytes - kProofBytes));

@@ -2,11 +2,10 @@
 #include "host_sum_operation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
-#include "bytes.hpp"
 #include "sum_operation.hpp"
+#include "tfd/base/bytes.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -108,7 +107,7 @@ std::string HostSumOperation::own() const { return format_scales(own_); }
 Result<void> HostSumOperation::hear(int peer, std::string_view own) {
   ByteReader in(own);
   for (std::size_t i = 0; i < scales_.size(); ++i)
-    if (layout_.parts()[i].rank == peer) scales_[i] = std::bit_cast<double>(in.number<std::uint64_t>());
+    if (layout_.parts()[i].rank == peer) in(scales_[i]);
   if (!in.is_at_end()) return fail(Code::kInvalidArgument, "it says something else than how its parts are scaled");
   --unheard_;
   add_up();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operation.hpp"
 
-#include "bytes.hpp"
+#include "tfd/base/bytes.hpp"
 
 namespace tfd::collective {
 
@@ -18,14 +18,14 @@ GatherOperation::GatherOperation(Call call, std::string encoded, int rank, int m
 }
 
 std::string GatherOperation::own() const {
-  std::string out;
-  put(out, static_cast<std::uint64_t>(own_.size()));
-  return out;
+  ByteWriter out;
+  out(std::uint64_t{own_.size()});
+  return out.take_bytes();
 }
 
 Result<void> GatherOperation::hear(int peer, std::string_view own) {
   ByteReader in(own);
-  const auto size = in.number<std::uint64_t>();
+  const auto size = in.read<std::uint64_t>();
   if (!in.is_at_end()) return fail(Code::kInvalidArgument, "it doesn't say how many bytes it has");
   if (size > most_) return fail(Code::kInvalidArgument, "it has {} bytes, more than {}", size, most_);
   results_[static_cast<std::size_t>(peer)].resize(size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proof.hpp"
 
-#include "bytes.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/random.hpp"
 #include "tfd/base/sha256.hpp"
 

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "bytes.hpp"
 #include "host_sum_operation.hpp"
 #include "mpi/mpi_operation.hpp"
 #include "sum_operation.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/cpus.hpp"
 
 namespace tfd::collective {
@@ -221,13 +221,14 @@ Result<void> StreamCommunicator::barrier(std::string_view name, std::int64_t ste
 }
 
 Result<std::uint64_t> StreamCommunicator::begin(std::unique_ptr<Operation> operation) {
-  std::string body, opening;
-  put(body, operation->encoded());
-  body += operation->own();
-  put_header(opening, {FrameType::kCall, static_cast<std::uint32_t>(body.size()), next_});
+  ByteWriter body;
+  body(operation->encoded());
+  body.raw(operation->own());
+  std::string opening;
+  put_header(opening, {FrameType::kCall, static_cast<std::uint32_t>(body.bytes().size()), next_});
   Begun one{std::move(operation), std::vector<std::optional<std::string>>(static_cast<std::size_t>(size()))};
   one.calls[static_cast<std::size_t>(rank())] = one.operation->encoded();
-  one.opening = std::move(opening) + body;
+  one.opening = std::move(opening) + body.bytes();
   begun_.push_back(std::move(one));
   ++traffic_.collectives;
   const std::uint64_t number = next_++;

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bytes.hpp"
 #include "stream_communicator.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/process/tcp_socket.hpp"
 
@@ -295,7 +295,7 @@ Result<bool> StreamCommunicator::move_frame(Peer& peer) {
 
 Result<void> StreamCommunicator::take_call(Peer& peer) {
   ByteReader in(peer.text);
-  const std::string_view encoded = in.text();
+  const auto encoded = in.read<std::string_view>();
   if (!in.is_good() || encoded.size() > kMostCallBytes) return fail(nonsense(peer, "no description of a collective"));
   Begun& one = begun(peer.in_number);
   one.calls[static_cast<std::size_t>(peer.rank)] = encoded;

@@ -2,10 +2,9 @@
 #include "sum_operation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
-#include "bytes.hpp"
+#include "tfd/base/bytes.hpp"
 
 namespace tfd::collective {
 namespace {
@@ -15,9 +14,9 @@ std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 }  // namespace
 
 std::string format_scales(std::span<const tensor::SumPart> parts) {
-  std::string out;
-  for (const tensor::SumPart& part : parts) put(out, std::bit_cast<std::uint64_t>(part.scale));
-  return out;
+  ByteWriter out;
+  for (const tensor::SumPart& part : parts) out(part.scale);
+  return out.take_bytes();
 }
 
 SumOperation::SumOperation(Call call, std::string encoded, int rank, int members, PartsLayout layout,
@@ -63,7 +62,7 @@ Slice SumOperation::slice_of(int rank) const {
 Result<void> SumOperation::hear(int peer, std::string_view own) {
   ByteReader in(own);
   for (std::size_t i = 0; i < tree_.size(); ++i)
-    if (layout_.parts()[i].rank == peer) tree_[i].scale = std::bit_cast<double>(in.number<std::uint64_t>());
+    if (layout_.parts()[i].rank == peer) in(tree_[i].scale);
   if (!in.is_at_end()) return fail(Code::kInvalidArgument, "it says something else than how its parts are scaled");
   return {};
 }

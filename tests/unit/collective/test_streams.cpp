@@ -6,9 +6,9 @@
 #include <array>
 #include <cstring>
 
-#include "bytes.hpp"
 #include "group.hpp"
 #include "shared_stream.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/process/local_socket.hpp"
 
 namespace tfd::collective {
