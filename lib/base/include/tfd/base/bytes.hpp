@@ -267,7 +267,7 @@ class BasicByteReader {
   void take(std::array<std::byte, size>& value) {
     const std::string_view bytes = raw(size);
     value = {};
-    std::memcpy(value.data(), bytes.data(), bytes.size());
+    std::ranges::copy(as_bytes(bytes), value.begin());
   }
   template <class T>
   void take(std::optional<T>& value) {
