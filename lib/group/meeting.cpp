@@ -3,198 +3,112 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "agreement_parts.hpp"
-#include "tfd/base/random.hpp"
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
 
+namespace tfd::collective {
+
+template <class Io>
+void fields(Io& io, Member& member) {
+  io(member.name, member.host, member.address);
+}
+
+}  // namespace tfd::collective
+
 namespace tfd::group {
+
+template <class Io>
+void fields(Io& io, JoinRequest& request) {
+  io(request.name, request.host, request.address, request.at, request.pid, request.devices, request.incarnation);
+  io(request.agreement, request.last.number, request.last.members, request.ended, request.unreached);
+}
+template <class Io>
+void fields(Io& io, MeetingResult& result) {
+  io(result.generation, result.members, result.devices, result.incarnations, result.at, result.secret);
+}
+template <class Io>
+void fields(Io& io, Referral& referral) {
+  io(referral.to, referral.generation, referral.at, referral.missing, referral.members, referral.apart);
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostMembers = 4096;
-constexpr std::int64_t kMostDevices = 1 << 20;
-
-tl::unexpected<Error> malformed(std::string_view what) {
-  return fail(Code::kInvalidArgument, "a malformed message about a group: {}", what);
-}
-
-Result<collective::Secret> secret_of(const std::string& hex) {
-  collective::Secret out{};
-  if (hex.size() != 2 * out.size()) return malformed("its secret");
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto digit = [](char c) { return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= '0' && c <= '9' ? c - '0' : -1; };
-    const int high = digit(hex[2 * i]), low = digit(hex[2 * i + 1]);
-    if (high < 0 || low < 0) return malformed("its secret");
-    out[i] = static_cast<std::byte>(high * 16 + low);
-  }
-  return out;
-}
-
-/// A JSON object's string; empty if there is none.
-std::string text_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-Result<int> devices_at(const Json& object) {
-  const auto found = object.find("devices");
-  if (found == object.end() || !found->is_number_integer()) return malformed("its devices");
-  const auto devices = found->get<std::int64_t>();
-  if (devices < 1 || devices > kMostDevices) return malformed("its devices");
-  return static_cast<int>(devices);
-}
-
-Result<std::uint64_t> incarnation_at(const Json& object) {
-  const auto found = object.find("incarnation");
-  if (found == object.end() || !found->is_number_unsigned()) return malformed("its incarnation");
-  return found->get<std::uint64_t>();
-}
-
-Result<std::string> endpoint_at(const Json& object) {
-  std::string out = text_at(object, "at");
-  if (!cluster::parse_address(out)) return malformed("its address");
-  return out;
-}
-
-Result<std::vector<std::string>> names_at(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed(key);
-  std::vector<std::string> out;
-  for (const Json& one : *found) {
-    if (!one.is_string()) return malformed(key);
-    out.push_back(one.get<std::string>());
-  }
-  return out;
-}
+constexpr int kMostDevices = 1 << 20;
+using Answer = std::variant<MeetingResult, Referral>;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The members that a request names with their incarnations.
-Result<std::vector<std::pair<std::string, std::uint64_t>>> unreached_at(const Json& object) {
-  const auto found = object.find("unreached");
-  if (found == object.end() || !found->is_array() || found->size() > kMostMembers) return malformed("unreached");
-  std::vector<std::pair<std::string, std::uint64_t>> out;
-  for (const Json& one : *found) {
-    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_number_unsigned())
-      return malformed("unreached");
-    out.emplace_back(one[0].get<std::string>(), one[1].get<std::uint64_t>());
-  }
-  return out;
+bool is_address(const std::string& text) { return cluster::parse_address(text).has_value(); }
+bool are_devices(int devices) { return devices >= 1 && devices <= kMostDevices; }
+bool is_known(const std::string& name, const std::string& host, const std::string& address) {
+  return !name.empty() && !host.empty() && !address.empty();
 }
 
-Result<Json> parse(std::string_view text) {
-  Json out = Json::parse(text, nullptr, false);
-  if (!out.is_object()) return malformed("no JSON object");
-  return out;
+bool is_valid(const JoinRequest& request) {
+  return is_known(request.name, request.host, request.address) && is_address(request.at) &&
+         are_devices(request.devices) && (request.last.number == 0) == request.last.members.empty() &&
+         std::max({request.last.members.size(), request.ended.size(), request.unreached.size()}) <= kMostMembers;
+}
+
+bool is_valid(const MeetingResult& result) {
+  const std::size_t count = result.members.size();
+  const auto is_member = [](const auto& one) { return is_known(one.name, one.host, one.address); };
+  return count <= kMostMembers && result.devices.size() == count && result.incarnations.size() == count &&
+         result.at.size() == count && std::ranges::all_of(result.members, is_member) &&
+         std::ranges::all_of(result.devices, are_devices) && std::ranges::all_of(result.at, is_address);
+}
+
+bool is_valid(const Referral& referral) {
+  return std::max({referral.missing.size(), referral.members.size(), referral.apart.size()}) <= kMostMembers;
+}
+
+template <class T>
+std::string format(const T& value) {
+  ByteWriter out;
+  out(value);
+  return out.take_bytes();
+}
+
+template <class T>
+std::optional<T> parse(std::string_view bytes) {
+  ByteReader in(bytes);
+  T value = in.read<T>();
+  if (!in.is_at_end()) return std::nullopt;
+  return value;
 }
 
 }  // namespace
 
-std::string format_join(const JoinRequest& request) {
-  Json agreement = Json::array();
-  for (const auto& [what, value] : request.agreement) agreement.push_back({what, value});
-  Json unreached = Json::array();
-  for (const auto& [name, incarnation] : request.unreached) unreached.push_back({name, incarnation});
-  return Json{{"name", request.name},
-              {"host", request.host},
-              {"address", request.address},
-              {"at", request.at},
-              {"pid", request.pid},
-              {"devices", request.devices},
-              {"incarnation", request.incarnation},
-              {"agreement", std::move(agreement)},
-              {"generation", request.last.number},
-              {"last", request.last.members},
-              {"ended", request.ended},
-              {"unreached", std::move(unreached)}}
-      .dump();
+std::string format_join(const JoinRequest& request) { return format(request); }
+
+Result<JoinRequest> parse_join(std::string_view bytes) {
+  auto request = parse<JoinRequest>(bytes);
+  if (!request || !is_valid(*request)) return fail(Code::kInvalidArgument, "a malformed request to join a group");
+  return *std::move(request);
 }
 
-Result<JoinRequest> parse_join(std::string_view text) {
-  const Json json = TFD_TRY(parse(text));
-  JoinRequest out{.name = text_at(json, "name"), .host = text_at(json, "host"), .address = text_at(json, "address")};
-  if (out.name.empty() || out.host.empty() || out.address.empty()) return malformed("its name, host or address");
-  out.at = TFD_TRY(endpoint_at(json));
-  const auto pid = json.find("pid");
-  if (pid != json.end() && pid->is_number_integer()) out.pid = pid->get<std::int64_t>();
-  out.devices = TFD_TRY(devices_at(json));
-  out.incarnation = TFD_TRY(incarnation_at(json));
-  const auto agreement = json.find("agreement");
-  if (agreement == json.end() || !agreement->is_array()) return malformed("what it agrees on");
-  for (const Json& one : *agreement) {
-    if (!one.is_array() || one.size() != 2 || !one[0].is_string() || !one[1].is_string())
-      return malformed("what it agrees on");
-    out.agreement.emplace_back(one[0].get<std::string>(), one[1].get<std::string>());
-  }
-  const auto generation = json.find("generation");
-  if (generation == json.end() || !generation->is_number_unsigned()) return malformed("its generation");
-  out.last.number = generation->get<std::uint64_t>();
-  out.last.members = TFD_TRY(names_at(json, "last"));
-  out.ended = TFD_TRY(names_at(json, "ended"));
-  out.unreached = TFD_TRY(unreached_at(json));
-  if ((out.last.number == 0) != out.last.members.empty()) return malformed("its generation");
-  return out;
+std::string format_referral(const Referral& referral) { return format(Answer(referral)); }
+
+std::optional<Referral> parse_referral(std::string_view bytes) {
+  auto answer = parse<Answer>(bytes);
+  auto* const referral = answer ? std::get_if<Referral>(&*answer) : nullptr;
+  if (referral == nullptr || !is_valid(*referral)) return std::nullopt;
+  if (!is_address(referral->at)) referral->at.clear();
+  return std::move(*referral);
 }
 
-std::string format_referral(const Referral& referral) {
-  return Json{{"ask", referral.to},          {"generation", referral.generation}, {"at", referral.at},
-              {"missing", referral.missing}, {"members", referral.members},       {"apart", referral.apart}}
-      .dump();
-}
+std::string format_result(const MeetingResult& result) { return format(Answer(result)); }
 
-std::optional<Referral> parse_referral(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  const auto to = json.is_object() ? json.find("ask") : json.end();
-  if (to == json.end() || !to->is_string()) return std::nullopt;
-  const auto generation = json.find("generation");
-  const std::string at = text_at(json, "at");
-  return Referral{
-      .to = to->get<std::string>(),
-      .generation = generation != json.end() && generation->is_number_unsigned() ? generation->get<std::uint64_t>() : 0,
-      .at = cluster::parse_address(at) ? at : "",
-      .missing = names_at(json, "missing").value_or(std::vector<std::string>()),
-      .members = names_at(json, "members").value_or(std::vector<std::string>()),
-      .apart = names_at(json, "apart").value_or(std::vector<std::string>())};
-}
-
-std::string format_result(const MeetingResult& result) {
-  Json members = Json::array();
-  for (std::size_t i = 0; i < result.members.size(); ++i) {
-    const collective::Member& one = result.members[i];
-    members.push_back({{"name", one.name},
-                       {"host", one.host},
-                       {"address", one.address},
-                       {"at", result.at[i]},
-                       {"devices", result.devices[i]},
-                       {"incarnation", result.incarnations[i]}});
-  }
-  return Json{{"generation", result.generation}, {"members", std::move(members)}, {"secret", hex_of(result.secret)}}
-      .dump();
-}
-
-Result<MeetingResult> parse_result(std::string_view text) {
-  const Json json = TFD_TRY(parse(text));
-  MeetingResult out;
-  const auto generation = json.find("generation"), members = json.find("members");
-  if (generation == json.end() || !generation->is_number_unsigned()) return malformed("its generation");
-  out.generation = generation->get<std::uint64_t>();
-  if (members == json.end() || !members->is_array() || members->size() > kMostMembers) return malformed("its members");
-  for (const Json& one : *members) {
-    collective::Member member{text_at(one, "name"), text_at(one, "host"), text_at(one, "address")};
-    if (member.name.empty() || member.host.empty() || member.address.empty()) return malformed("its members");
-    out.members.push_back(std::move(member));
-    out.devices.push_back(TFD_TRY(devices_at(one)));
-    out.incarnations.push_back(TFD_TRY(incarnation_at(one)));
-    out.at.push_back(TFD_TRY(endpoint_at(one)));
-  }
-  out.secret = TFD_TRY(secret_of(text_at(json, "secret")));
-  return out;
+Result<MeetingResult> parse_result(std::string_view bytes) {
+  auto answer = parse<Answer>(bytes);
+  auto* const result = answer ? std::get_if<MeetingResult>(&*answer) : nullptr;
+  if (result == nullptr || !is_valid(*result)) return fail(Code::kInvalidArgument, "a malformed answer of a group");
+  return std::move(*result);
 }
 
 Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other) {

@@ -58,13 +58,14 @@ struct Referral {
   std::vector<std::string> apart = {};    // members that the asker has to reach before it asks again
 };
 
-// Messages are JSON. parse_x(): kInvalidArgument, since peers aren't trusted.
+// Messages are bytes (base/bytes.hpp); a change of their fields needs another transport::kProtocolVersion. parse_x():
+// kInvalidArgument, since peers aren't trusted.
 std::string format_join(const JoinRequest& request);
-Result<JoinRequest> parse_join(std::string_view text);
+Result<JoinRequest> parse_join(std::string_view bytes);
 std::string format_result(const MeetingResult& result);
-Result<MeetingResult> parse_result(std::string_view text);
+Result<MeetingResult> parse_result(std::string_view bytes);
 std::string format_referral(const Referral& referral);
-std::optional<Referral> parse_referral(std::string_view text);  // nullopt: it is another message
+std::optional<Referral> parse_referral(std::string_view bytes);  // nullopt: it is another message
 
 /// kInvalidArgument: the two members disagree about what must be the same in all; it says what, and what each has.
 Result<void> check_agreement(const JoinRequest& one, const JoinRequest& other);

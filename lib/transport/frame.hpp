@@ -20,7 +20,7 @@
 namespace tfd::transport {
 
 inline constexpr std::size_t kHeaderBytes = 56;
-inline constexpr std::uint8_t kProtocolVersion = 5;
+inline constexpr std::uint8_t kProtocolVersion = 6;
 inline constexpr std::size_t kChunkBytes = 256 * 1024;         // large frames starve heartbeats
 inline constexpr std::size_t kWireMessageBytes = 1024 * 1024;  // no message of the wire is larger
 

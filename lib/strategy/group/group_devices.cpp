@@ -2,12 +2,11 @@
 #include "group_devices.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
-namespace tfd::strategy {
+#include "value_bytes.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace tfd::strategy {
 
 MemberDevices devices_of(const function::Engine& engine) {
   MemberDevices out{.platform = engine.plugin().platform};
@@ -18,24 +17,14 @@ MemberDevices devices_of(const function::Engine& engine) {
   return out;
 }
 
-std::string format_devices(const MemberDevices& devices) {
-  return Json{{"platform", devices.platform}, {"hosts", devices.hosts}, {"ids", devices.ids}}.dump();
+template <class Io>
+void fields(Io& io, MemberDevices& devices) {
+  io(devices.platform, devices.hosts, devices.ids);
 }
 
-Result<MemberDevices> parse_devices(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
-  const auto malformed = [] { return fail(Code::kProtocolMismatch, "malformed devices"); };
-  if (!json.is_object() || !json.contains("platform") || !json.contains("hosts") || !json.contains("ids"))
-    return malformed();
-  if (!json["platform"].is_string() || !json["hosts"].is_number_integer() || !json["ids"].is_array())
-    return malformed();
-  MemberDevices out{json["platform"].get<std::string>(), json["hosts"].get<int>(), {}};
-  for (const Json& id : json["ids"]) {
-    if (!id.is_number_integer()) return malformed();
-    out.ids.push_back(id.get<int>());
-  }
-  return out;
-}
+std::string format_devices(const MemberDevices& devices) { return format_value(devices); }
+
+Result<MemberDevices> parse_devices(std::string_view text) { return parse_value<MemberDevices>(text, "devices"); }
 
 std::vector<std::vector<int>> join_devices(const std::vector<MemberDevices>& members, int logical_devices,
                                            std::string& why) {

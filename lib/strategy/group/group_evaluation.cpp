@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "group_evaluation.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "api/evaluation.hpp"
 #include "group_call.hpp"
 #include "group_messages.hpp"
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// The chief's weights, in all members, and the seed of what all evaluate.
 struct Shared {
@@ -26,13 +23,10 @@ Result<Shared> share(GroupCall& call, const program::Program& program, const Eva
   if (call.is_chief()) {
     out.weights = TFD_TRY(find_evaluated_weights(program, request, options.device.make_engine, options.device.train));
     own.assign(out.weights.variables.begin(), out.weights.variables.end());
-    text = Json{{"seed", data::draw_seed()}}.dump();
+    text = format_value(std::uint64_t{data::draw_seed()});
   }
   auto state = TFD_TRY(call.exchange().send_all("the chief's variables", call.next_round(), std::move(own), text));
-  const Json told = Json::parse(text, nullptr, false);
-  if (!told.is_object() || !told.contains("seed") || !told["seed"].is_number_unsigned())
-    return fail(Code::kProtocolMismatch, "malformed variables from {}", options.group.members.front().first);
-  out.seed = told["seed"].get<std::uint64_t>();
+  out.seed = TFD_TRY(parse_value<std::uint64_t>(text, "variables"), options.group.members.front().first);
   if (!call.is_chief())
     for (auto& [name, value] : state) out.weights.variables.emplace(name, std::move(value));
   return out;
@@ -58,7 +52,7 @@ Result<train::TrainSummary> evaluate(GroupCall& call, const program::Program& pr
   // One that stopped since another member is lost learns here which, as all do.
   if (!own && (own.error().code != Code::kCancelled || call.is_stopping())) return fail(own.error());
   step::MetricAccumulator sum;
-  const std::string text = own ? format_metrics(*own) : "";
+  const std::string text = format_metrics(own ? *own : std::vector<step::Metric>());
   for (const std::string& one : TFD_TRY(call.exchange().gather("metrics", call.next_round(), text)))
     sum.add(TFD_TRY(parse_metrics(one)));
   if (!own) return fail(own.error());

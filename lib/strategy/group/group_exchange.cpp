@@ -5,78 +5,27 @@
 #include <cstring>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "group_messages.hpp"
 #include "packed.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/tree_sum.hpp"
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
+
+template <class Io>
+void fields(Io& io, Notice& notice) {
+  io(notice.act, notice.tells, notice.wants_stop, notice.is_cancelled, notice.is_interrupted, notice.has_ended);
+  io(notice.launch_module, notice.launch, notice.waited, notice.weights, notice.error);
+}
+
 namespace {
 
-using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
 constexpr std::size_t kMostNotice = std::size_t{1} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 36;  // bytes: what members have computed, so no limit is meant
-constexpr int kTells = 1, kWantsStop = 2, kCancelled = 4, kInterrupted = 8, kEnded = 16;  // flags of a notice
-
-// A notice is sent in every step, so it isn't JSON: act, flags, what it would launch, how long it waited, number of
-// weights, weights, then JSON of an error.
-std::string format_notice(const Notice& notice) {
-  std::string out;
-  out.push_back(static_cast<char>(notice.act));
-  out.push_back(static_cast<char>((notice.tells ? kTells : 0) | (notice.wants_stop ? kWantsStop : 0) |
-                                  (notice.is_cancelled ? kCancelled : 0) | (notice.is_interrupted ? kInterrupted : 0) |
-                                  (notice.has_ended ? kEnded : 0)));
-  out.append(reinterpret_cast<const char*>(&notice.launch_module), sizeof notice.launch_module);
-  out.append(reinterpret_cast<const char*>(&notice.launch), sizeof notice.launch);
-  const std::int64_t waited = notice.waited.count();
-  out.append(reinterpret_cast<const char*>(&waited), sizeof waited);
-  const auto count = static_cast<std::uint32_t>(notice.weights.size());
-  out.append(reinterpret_cast<const char*>(&count), sizeof count);
-  out.append(reinterpret_cast<const char*>(notice.weights.data()), count * sizeof(double));
-  if (!notice.error) return out;
-  const Json error{
-      {"code", code_name(notice.error->code)}, {"message", notice.error->message}, {"task", notice.error->task}};
-  return out + error.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Result<Notice> parse_notice(std::string_view text) {
-  const auto malformed = [] { return fail(Code::kProtocolMismatch, "a malformed notice"); };
-  std::uint32_t count = 0;
-  constexpr std::size_t kLaunch = sizeof(Notice::launch_module) + sizeof(Notice::launch);
-  std::int64_t waited = 0;
-  constexpr std::size_t kWaited = 2 + kLaunch, kCount = kWaited + sizeof waited, kHead = kCount + sizeof count;
-  if (text.size() < kHead) return malformed();
-  Notice out{.act = static_cast<GroupAct>(text[0]),
-             .tells = (text[1] & kTells) != 0,
-             .wants_stop = (text[1] & kWantsStop) != 0,
-             .is_cancelled = (text[1] & kCancelled) != 0,
-             .is_interrupted = (text[1] & kInterrupted) != 0,
-             .has_ended = (text[1] & kEnded) != 0};
-  if (text[0] < 0 || out.act > GroupAct::kEnd) return malformed();
-  std::memcpy(&out.launch_module, text.data() + 2, sizeof out.launch_module);
-  std::memcpy(&out.launch, text.data() + 2 + sizeof out.launch_module, sizeof out.launch);
-  std::memcpy(&waited, text.data() + kWaited, sizeof waited);
-  out.waited = Duration(waited);
-  std::memcpy(&count, text.data() + kCount, sizeof count);
-  if (count > (text.size() - kHead) / sizeof(double)) return malformed();
-  out.weights.resize(count);
-  if (count > 0) std::memcpy(out.weights.data(), text.data() + kHead, count * sizeof(double));
-  const std::string_view rest = text.substr(kHead + count * sizeof(double));
-  if (rest.empty()) return out;
-  const Json json = Json::parse(rest, nullptr, false);
-  if (!json.is_object()) return malformed();
-  const auto code = json.find("code"), message = json.find("message"), task = json.find("task");
-  if (code == json.end() || message == json.end() || task == json.end()) return malformed();
-  if (!code->is_string() || !message->is_string() || !task->is_string()) return malformed();
-  out.error = Error{parse_code(code->get<std::string>()), message->get<std::string>(), task->get<std::string>()};
-  return out;
-}
-
 /// Dtype in which a sum travels: half types that are divided later stay wide until then.
 DType dtype_of(const step::ReplicaSum& sum) {
   if (sum.spec.dtype == DType::kBool) return DType::kU8;
@@ -171,7 +120,7 @@ GroupExchange::GroupExchange(collective::Communicator& communicator, std::vector
 Result<void> GroupExchange::announce(std::int64_t number, const Notice& notice) {
   is_announced_ = true;
   heard_.reset();
-  return communicator_.begin_all_gather("notice", number, format_notice(notice), kMostNotice);
+  return communicator_.begin_all_gather("notice", number, format_value(notice), kMostNotice);
 }
 
 Result<Notices> GroupExchange::notices() {
@@ -179,7 +128,7 @@ Result<Notices> GroupExchange::notices() {
   if (heard_) return *std::exchange(heard_, std::nullopt);
   Notices out;
   for (const std::string& text : TFD_TRY(communicator_.wait_all_gather(deadline())))
-    out.all.push_back(TFD_TRY(parse_notice(text)));
+    out.all.push_back(TFD_TRY(parse_value<Notice>(text, "notice")));
   return out;
 }
 

@@ -29,6 +29,7 @@ enum class GroupAct : std::uint8_t {
   kRegroup,  // interrupted members leave, and the others are a generation of their own; nothing if these were too few
   kEnd
 };
+constexpr GroupAct last_value(GroupAct) { return GroupAct::kEnd; }
 
 /// A member's notice before each action. The chief's act counts.
 struct Notice {

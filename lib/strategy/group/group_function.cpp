@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "api/function_request.hpp"
 #include "api/replicated_program.hpp"
 #include "group_call.hpp"
@@ -13,11 +11,11 @@
 #include "tfd/function/devices.hpp"
 #include "tfd/tensor/ring_sum.hpp"
 #include "tfd/variable/reduction.hpp"
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Tensor;
 
@@ -145,7 +143,7 @@ class GroupFunction {
     if (call_.is_chief()) {
       auto weights = TFD_TRY(find_weights(program_, request_, train_));
       const data::Order order{.seeds = data::ShuffleSeeds{data::draw_seed(), data::draw_seed()}};
-      text = Json{{"weights", weights ? weights->path : ""}, {"order", step::format_data_position({order, {}})}}.dump();
+      text = format_value(std::pair(weights ? weights->path : "", step::format_data_position({order, {}})));
       if (weights) {
         state = std::move(weights->state);
       } else {
@@ -154,16 +152,15 @@ class GroupFunction {
       }
     }
     state = TFD_TRY(call_.exchange().send_all("the chief's variables", call_.next_round(), std::move(state), text));
-    const Json told = Json::parse(text, nullptr, false);
-    if (!told.is_object() || !told.contains("weights") || !told["weights"].is_string() || !told.contains("order") ||
-        !told["order"].is_string())
-      return fail(Code::kProtocolMismatch, "malformed variables from {}", options_.group.members.front().first);
-    if (const auto path = told["weights"].get<std::string>(); !path.empty()) {
+    using Strings = std::pair<std::string, std::string>;
+    const auto [path, position] =
+        TFD_TRY(parse_value<Strings>(text, "variables"), options_.group.members.front().first);
+    if (!path.empty()) {
       TFD_TRY(host_->import_state(state), path);
     } else if (!call_.is_chief()) {
       for (const auto& [variable, value] : state) TFD_TRY(host_->assign(variable, value));
     }
-    return TFD_TRY(step::parse_data_position(told["order"].get<std::string>())).order;
+    return TFD_TRY(step::parse_data_position(position)).order;
   }
 
   std::string where() const { return "dataset '" + request_.dataset + "'"; }

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "group_evaluation.hpp"
 #include "group_messages.hpp"
@@ -15,11 +14,10 @@
 #include "tfd/step/nonfinite.hpp"
 #include "tfd/tensor/digest.hpp"
 #include "tfd/train/checkpoint_manager.hpp"
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostOfCommand = 60;  // bytes
 
@@ -41,6 +39,18 @@ std::string source_of_data(const program::Program& program) {
     return command.substr(0, shown) + (shown < command.size() ? " …" : "");
   }
   return "";
+}
+
+/// What the root says of the training, in front of its state.
+struct TrainingHead {
+  std::int64_t step = 0;
+  std::string position = {};     // of the data
+  std::string group = {};        // id of its first run
+  std::uint64_t generation = 0;  // of its checkpoints
+};
+template <class Io>
+void fields(Io& io, TrainingHead& head) {
+  io(head.step, head.position, head.group, head.generation);
 }
 
 }  // namespace
@@ -244,11 +254,8 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
   tensor::NamedTensors state;
   if (is_root) {
     if (is_new) origin_ = {variable::make_run_id(), std::ranges::max(standings, {}, &Standing::generation).generation};
-    text = Json{{"step", trainer_.step()},
-                {"data", step::format_data_position(trainer_.data_position())},
-                {"group", origin_.group},
-                {"generation", origin_.generation}}
-               .dump();
+    text = format_value(TrainingHead{trainer_.step(), step::format_data_position(trainer_.data_position()),
+                                     origin_.group, origin_.generation});
     if (has_behind) state = TFD_TRY(export_whole(!is_reshaped));
   }
   state = TFD_TRY(exchange_->send_all("the training's state", round_++, std::move(state), text, root));
@@ -270,14 +277,9 @@ Result<tensor::NamedTensors> GroupMember::export_whole(bool has_copies) {
 /// Takes over the root's view of the training, and its state where this member is behind.
 Result<void> GroupMember::take(bool is_behind, tensor::NamedTensors state, const std::string& text,
                                const std::string& whose) {
-  const Json told = Json::parse(text, nullptr, false);
-  if (!told.is_object() || !told.contains("step") || !told["step"].is_number_integer() || !told.contains("data") ||
-      !told["data"].is_string() || !told.contains("group") || !told["group"].is_string() ||
-      !told.contains("generation") || !told["generation"].is_number_unsigned())
-    return fail(Code::kProtocolMismatch, "a malformed state from {}", whose);
-  origin_ = {told["group"].get<std::string>(), told["generation"].get<std::uint64_t>()};
+  const auto head = TFD_TRY(parse_value<TrainingHead>(text, "state"), whose);
+  origin_ = {head.group, head.generation};
   if (!is_behind) return {};
-  const auto step = told["step"].get<std::int64_t>();
   const auto is_copy = [](const auto& one) { return step::original_name(one.first) != one.first; };
   tensor::NamedTensors copies;
   std::ranges::copy_if(state, std::back_inserter(copies), is_copy);
@@ -285,13 +287,13 @@ Result<void> GroupMember::take(bool is_behind, tensor::NamedTensors state, const
   if (trainer_.is_open()) {
     TFD_TRY(trainer_.import_state(state));
     TFD_TRY(trainer_.import_copies(copies), whose);
-    trainer_.set_step(step);
+    trainer_.set_step(head.step);
     return {};
   }
-  variable::Checkpoint checkpoint{.step = step, .state = std::move(state), .path = whose};
-  TFD_TRY(trainer_.open(place(), {.state = &checkpoint, .step = step}));
+  variable::Checkpoint checkpoint{.step = head.step, .state = std::move(state), .path = whose};
+  TFD_TRY(trainer_.open(place(), {.state = &checkpoint, .step = head.step}));
   TFD_TRY(trainer_.import_copies(copies), whose);
-  const auto position = TFD_TRY(step::parse_data_position(told["data"].get<std::string>()));
+  const auto position = TFD_TRY(step::parse_data_position(head.position));
   if (!trainer_.runner().continue_data(position))
     return fail(Code::kInvalidArgument, "the data of {} aren't those of {}",
                 names_[static_cast<std::size_t>(group_->communicator().rank())], whose);

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// Data that the members of a group gather from each other, as bytes: metrics, and the outputs of replicas. All members
-// are of one build and one kind of host, or refused when they join. Private to the room. Thread rule: pure functions.
+// Data that the members of a group gather from each other, as bytes: metrics, and the outputs of replicas. Private to
+// the room. Thread rule: pure functions.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,52 +6,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "tfd/base/text.hpp"
 #include "tfd/function/isa.hpp"
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
+
+template <class Io>
+void fields(Io& io, Standing& standing) {
+  io(standing.step, standing.replicas, standing.position, standing.threads, standing.keeps_threads, standing.isa);
+  io(standing.keeps_isa, standing.saved, standing.run, standing.starts_over, standing.generation);
+}
+
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json to_json(const Standing& one) {
-  return {{"step", one.step},
-          {"replicas", one.replicas},
-          {"data", one.position},
-          {"threads", one.threads},
-          {"keeps_threads", one.keeps_threads},
-          {"saved", one.saved},
-          {"isa", one.isa},
-          {"keeps_isa", one.keeps_isa},
-          {"run", one.run},
-          {"starts_over", one.starts_over},
-          {"generation", one.generation}};
-}
-
-std::optional<Standing> parse(const std::string& text) {
-  const Json told = Json::parse(text, nullptr, false);
-  const auto has = [&told](const char* key, auto is_kind) { return told.contains(key) && (told[key].*is_kind)(); };
-  if (!told.is_object() || !has("step", &Json::is_number_integer) || !has("replicas", &Json::is_number_integer) ||
-      !has("data", &Json::is_string) || !has("threads", &Json::is_number_integer) ||
-      !has("keeps_threads", &Json::is_boolean) || !has("isa", &Json::is_string) ||
-      !has("keeps_isa", &Json::is_boolean) || !has("saved", &Json::is_number_integer) ||
-      !has("run", &Json::is_string) || !has("starts_over", &Json::is_boolean) ||
-      !has("generation", &Json::is_number_unsigned))
-    return std::nullopt;
-  return Standing{.step = told["step"].get<std::int64_t>(),
-                  .replicas = told["replicas"].get<int>(),
-                  .position = told["data"].get<std::string>(),
-                  .threads = told["threads"].get<int>(),
-                  .keeps_threads = told["keeps_threads"].get<bool>(),
-                  .isa = told["isa"].get<std::string>(),
-                  .keeps_isa = told["keeps_isa"].get<bool>(),
-                  .saved = told["saved"].get<std::int64_t>(),
-                  .run = told["run"].get<std::string>(),
-                  .starts_over = told["starts_over"].get<bool>(),
-                  .generation = told["generation"].get<std::uint64_t>()};
-}
 
 std::size_t keeper_of_newest(const std::vector<Standing>& all) {
   const Standing& chief = all.front();
@@ -67,12 +35,8 @@ Result<std::vector<Standing>> gather_standings(collective::Communicator& communi
                                                const Standing& own, Deadline deadline) {
   std::vector<Standing> out;
   for (const std::string& text :
-       TFD_TRY(communicator.all_gather("what the members have", round, to_json(own).dump(), deadline))) {
-    auto one = parse(text);
-    if (!one)
-      return fail(Code::kProtocolMismatch, "a malformed message from {}", communicator.members().all[out.size()].name);
-    out.push_back(*std::move(one));
-  }
+       TFD_TRY(communicator.all_gather("what the members have", round, format_value(own), deadline)))
+    out.push_back(TFD_TRY(parse_value<Standing>(text, "message"), communicator.members().all[out.size()].name));
   return out;
 }
 

@@ -1,65 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "packed.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
+
+#include "value_bytes.hpp"
 
 namespace tfd::strategy {
+
+template <class Io>
+void fields(Io& io, NamedSpecs& named) {
+  io(named.text, named.tensors);
+}
+template <class Io>
+void fields(Io& io, StepOffer& offer) {
+  io(offer.has, offer.rows, offer.shapes, offer.error);
+  for (const tensor::Shape& shape : offer.shapes)
+    io.require(std::ranges::all_of(shape, [](std::int64_t dimension) { return dimension >= 0; }));
+}
+
 namespace {
 
-using PackedJson = nlohmann::ordered_json;
 using tensor::Tensor;
 using tensor::TensorSpec;
 
 constexpr std::size_t kSmall = 64 << 10;  // bytes of values that go with what they are
 
-tl::unexpected<Error> malformed_values() { return fail(Code::kProtocolMismatch, "malformed values"); }
-
-Result<std::vector<std::int64_t>> parse_dimensions(const PackedJson& json) {
-  std::vector<std::int64_t> out;
-  if (!json.is_array()) return malformed_values();
-  for (const PackedJson& one : json) {
-    if (!one.is_number_integer() || one.get<std::int64_t>() < 0) return malformed_values();
-    out.push_back(one.get<std::int64_t>());
-  }
-  return out;
-}
-
-Result<TensorSpec> parse_spec(const PackedJson& json) {
-  if (!json.is_array() || json.size() != 2 || !json[0].is_string()) return malformed_values();
-  TensorSpec spec{TFD_TRY(tensor::parse_dtype(json[0].get<std::string>())), TFD_TRY(parse_dimensions(json[1]))};
-  TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
-  return spec;
-}
-
 }  // namespace
 
 std::string bytes_of(std::span<const Tensor> values) {
   std::string out;
-  for (const Tensor& one : values) out.append(reinterpret_cast<const char*>(one.data()), one.byte_size());
+  for (const Tensor& one : values) out += as_text(one.bytes());
   return out;
 }
 
-// A line of JSON, [[dtype, shape], …], then the values.
+// The specs, whether the values follow, and the values.
 std::string pack(std::span<const Tensor> values) {
-  PackedJson head = PackedJson::array();
+  std::vector<TensorSpec> specs;
   std::size_t bytes = 0;
   for (const Tensor& one : values) {
-    head.push_back({tensor::dtype_name(one.dtype()), one.shape()});
+    specs.push_back(one.spec());
     bytes += one.byte_size();
   }
-  std::string out = head.dump();
-  if (bytes > kSmall) return out;
-  return out + "\n" + bytes_of(values);
+  const bool has_values = bytes <= kSmall;
+  ValueWriter out;
+  out(specs, has_values);
+  if (has_values) out.raw(bytes_of(values));
+  return out.take_bytes();
 }
 
 Result<Packed> Packed::parse(std::string_view text) {
+  ValueReader in(text);
   Packed out;
-  const std::size_t end = text.find('\n');
-  const PackedJson head = PackedJson::parse(text.substr(0, end), nullptr, false);
-  if (!head.is_array()) return malformed_values();
-  for (const PackedJson& one : head) out.specs_.push_back(TFD_TRY(parse_spec(one)));
-  if (end != std::string_view::npos) TFD_TRY(out.set_values(text.substr(end + 1)));
+  bool has_values = false;
+  in(out.specs_, has_values);
+  if (!in.is_good() || (!has_values && !in.is_at_end())) return fail(Code::kProtocolMismatch, "malformed values");
+  if (has_values) TFD_TRY(out.set_values(in.rest()));
   return out;
 }
 
@@ -71,7 +67,7 @@ std::size_t Packed::byte_size() const {
 }
 
 Result<void> Packed::set_values(std::string_view bytes) {
-  if (bytes.size() != byte_size()) return malformed_values();
+  if (bytes.size() != byte_size()) return fail(Code::kProtocolMismatch, "malformed values");
   for (const TensorSpec& spec : specs_) {
     Tensor value = Tensor::uninitialized(spec.dtype, spec.shape);
     if (value.byte_size() > 0) std::memcpy(value.mutable_data(), bytes.data(), value.byte_size());
@@ -83,47 +79,15 @@ Result<void> Packed::set_values(std::string_view bytes) {
 }
 
 std::string format_named(std::string_view text, const tensor::NamedTensors& tensors) {
-  PackedJson all = PackedJson::array();
-  for (const auto& [name, value] : tensors) all.push_back({name, {tensor::dtype_name(value.dtype()), value.shape()}});
-  return PackedJson{{"text", text}, {"tensors", std::move(all)}}.dump();
+  NamedSpecs named{.text = std::string(text), .tensors = {}};
+  for (const auto& [name, value] : tensors) named.tensors.emplace_back(name, value.spec());
+  return format_value(named);
 }
 
-Result<NamedSpecs> parse_named(std::string_view text) {
-  const PackedJson json = PackedJson::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("text") || !json.contains("tensors")) return malformed_values();
-  if (!json["text"].is_string() || !json["tensors"].is_array()) return malformed_values();
-  NamedSpecs out{.text = json["text"].get<std::string>()};
-  for (const PackedJson& one : json["tensors"]) {
-    if (!one.is_array() || one.size() != 2 || !one[0].is_string()) return malformed_values();
-    out.tensors.emplace_back(one[0].get<std::string>(), TFD_TRY(parse_spec(one[1])));
-  }
-  return out;
-}
+Result<NamedSpecs> parse_named(std::string_view text) { return parse_value<NamedSpecs>(text, "values"); }
 
-std::string pack_offer(const StepOffer& offer) {
-  PackedJson json{{"has", offer.has}, {"rows", offer.rows}, {"shapes", offer.shapes}};
-  if (offer.error) json["error"] = {code_name(offer.error->code), offer.error->message, offer.error->task};
-  return json.dump(-1, ' ', false, PackedJson::error_handler_t::replace);
-}
+std::string pack_offer(const StepOffer& offer) { return format_value(offer); }
 
-Result<StepOffer> parse_offer(std::string_view text) {
-  const auto malformed = [] { return fail(Code::kProtocolMismatch, "a malformed offer of a step"); };
-  const PackedJson json = PackedJson::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("has") || !json.contains("rows") || !json.contains("shapes"))
-    return malformed();
-  if (!json["has"].is_array() || !json["rows"].is_number_integer() || !json["shapes"].is_array()) return malformed();
-  StepOffer out{.rows = json["rows"].get<std::int64_t>()};
-  for (const PackedJson& one : json["has"]) {
-    if (!one.is_boolean()) return malformed();
-    out.has.push_back(one.get<bool>());
-  }
-  for (const PackedJson& one : json["shapes"]) out.shapes.push_back(TFD_TRY(parse_dimensions(one)));
-  if (!json.contains("error")) return out;
-  const PackedJson& error = json["error"];
-  if (!error.is_array() || error.size() != 3 || !error[0].is_string() || !error[1].is_string() || !error[2].is_string())
-    return malformed();
-  out.error = Error{parse_code(error[0].get<std::string>()), error[1].get<std::string>(), error[2].get<std::string>()};
-  return out;
-}
+Result<StepOffer> parse_offer(std::string_view text) { return parse_value<StepOffer>(text, "offer of a step"); }
 
 }  // namespace tfd::strategy

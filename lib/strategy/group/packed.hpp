@@ -38,7 +38,7 @@ struct NamedSpecs {
   std::vector<std::pair<std::string, tensor::TensorSpec>> tensors;
 };
 std::string format_named(std::string_view text, const tensor::NamedTensors& tensors);
-/// kProtocolMismatch, kInvalidArgument: an unknown dtype, or a size that no tensor can have.
+/// kProtocolMismatch.
 Result<NamedSpecs> parse_named(std::string_view text);
 
 std::string pack_offer(const StepOffer& offer);

@@ -378,21 +378,48 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   CHECK(referral->missing == std::vector<std::string>{"worker:1"});
   CHECK(referral->members == std::vector<std::string>{"worker:3"});
   CHECK(referral->apart == std::vector<std::string>{"worker:4"});
-  CHECK(task::parse_referral(R"({"ask": "worker:2", "at": "nowhere"})")->at.empty());
-  CHECK(task::parse_referral(R"({"ask": "worker:2", "missing": [1]})")->missing.empty());
-  for (
-      const std::string text :
-      {"", "[]", "{}", R"({"name": 1})", R"({"name": "w", "host": "h", "address": "a", "devices": 0})",
-       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "agreement": [1]})",
-       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 2})",
-       R"({"name": "w", "host": "h", "address": "a", "devices": 1, "incarnation": 1, "agreement": [], "generation": 0,
-            "last": ["w"], "ended": []})",
-       R"({"name": "w", "host": "h", "address": "a", "at": "h:1", "devices": 1, "incarnation": 1, "agreement": [],
-            "generation": 1, "last": ["w"], "ended": [], "unreached": [["x"]]})"})
-    CHECK(task::parse_join(text).error().code == Code::kInvalidArgument);
-  for (const std::string text : {"{}", R"({"generation": -1})", R"({"generation": 1, "members": [], "secret": "zz"})",
-                                 R"({"generation": 1, "members": [{"name": "w"}], "secret": ""})"})
-    CHECK(task::parse_result(text).error().code == Code::kInvalidArgument);
+  CHECK(task::parse_referral(task::format_referral({.to = "worker:2", .at = "nowhere"}))->at.empty());
+  CHECK_FALSE(task::parse_referral(task::format_result(result)));  // each answer says which one it is
+  CHECK_FALSE(task::parse_result(task::format_referral({.to = "worker:2"})));
+}
+
+TEST_CASE("meeting: messages that are cut off, or say what can't be, are refused") {
+  JoinRequest request = request_of("worker:1", 7);
+  request.unreached = {{"worker:2", 8}};
+  const task::MeetingResult result{.generation = 3,
+                                   .members = {{"worker:0", "h", "127.0.0.1:1"}},
+                                   .devices = {2},
+                                   .incarnations = {7},
+                                   .at = {"h:7000"}};
+  const std::string join = task::format_join(request), answer = task::format_result(result);
+  for (std::size_t size = 0; size < join.size(); ++size)
+    CHECK(task::parse_join(join.substr(0, size)).error().code == Code::kInvalidArgument);
+  for (std::size_t size = 0; size < answer.size(); ++size)
+    CHECK(task::parse_result(answer.substr(0, size)).error().code == Code::kInvalidArgument);
+  CHECK_FALSE(task::parse_join(join + "x"));
+  CHECK_FALSE(task::parse_result(answer + "x"));
+  const auto joins = [&](auto change) {
+    JoinRequest one = request;
+    change(one);
+    return task::parse_join(task::format_join(one)).has_value();
+  };
+  CHECK(joins([](JoinRequest&) {}));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.name = ""; }));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.at = "nowhere"; }));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.devices = 0; }));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.last = {.number = 2}; }));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.last = {.number = 0, .members = {"w"}}; }));
+  CHECK_FALSE(joins([](JoinRequest& one) { one.ended.resize(5000); }));
+  const auto results = [&](auto change) {
+    task::MeetingResult one = result;
+    change(one);
+    return task::parse_result(task::format_result(one)).has_value();
+  };
+  CHECK(results([](task::MeetingResult&) {}));
+  CHECK_FALSE(results([](task::MeetingResult& one) { one.members[0].host = ""; }));
+  CHECK_FALSE(results([](task::MeetingResult& one) { one.devices = {}; }));
+  CHECK_FALSE(results([](task::MeetingResult& one) { one.devices = {0}; }));
+  CHECK_FALSE(results([](task::MeetingResult& one) { one.at = {"nowhere"}; }));
 }
 
 TEST_CASE("stall line: it says what those do for whom a member waits, as they say themselves") {

@@ -95,10 +95,10 @@ TEST_CASE("frame: cut off at any byte it is an error, and another version is tol
     REQUIRE(!cut);
     CHECK(cut.error().code == Code::kInvalidArgument);
   }
-  out[4] = 6;
+  out[4] = 7;
   std::span<const std::byte> rest = as_bytes(out);
   CHECK(take_frame(rest).error().code == Code::kProtocolMismatch);
-  CHECK(take_frame(rest).error().message == "speaks protocol version 6; this is version 5");
+  CHECK(take_frame(rest).error().message == "speaks protocol version 7; this is version 6");
   out[4] = 1;
   out[0] = 'x';
   CHECK(take_frame(rest).error().code == Code::kInvalidArgument);

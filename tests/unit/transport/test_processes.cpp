@@ -260,18 +260,18 @@ TEST_CASE("port: a server of another version is a protocol mismatch, at once") {
     zmq_send(router, id, static_cast<std::size_t>(id_size), ZMQ_SNDMORE);
     zmq_send(router, welcome.data(), welcome.size(), 0);
   };
-  greet_back(6);
+  greet_back(7);
   CHECK(errors.wait(1)[0].code == Code::kProtocolMismatch);
   const Result<void> up = client->wait_up(std::vector{peer}, soon());
   REQUIRE(!up);
   CHECK(up.error().code == Code::kProtocolMismatch);
-  CHECK(up.error().message.find("speaks protocol version 6; this is version 5") != std::string::npos);
+  CHECK(up.error().message.find("speaks protocol version 7; this is version 6") != std::string::npos);
   // It is tried again and again; the log says it once, and when it is something else.
-  greet_back(6);
   greet_back(7);
+  greet_back(8);
   CHECK(warnings.wait(2) ==
-        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 6; this is version 5",
-                                 "worker:0 at " + address + ": speaks protocol version 7; this is version 5"});
+        std::vector<std::string>{"worker:0 at " + address + ": speaks protocol version 7; this is version 6",
+                                 "worker:0 at " + address + ": speaks protocol version 8; this is version 6"});
   const int now = 0;
   zmq_setsockopt(router, ZMQ_LINGER, &now, sizeof now);
   zmq_close(router);
