@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "messages.hpp"
 
 using namespace tfd;
@@ -27,7 +29,7 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
                                                   .is_final = true,
                                                   .standings = {3, 1, 2, 4, true}}));
   REQUIRE(report);
-  CHECK(report->line == "worker:1 said \xef\xbf\xbd");
+  CHECK(report->line == "worker:1 said \xff");
   CHECK(report->cause == "why");
   CHECK(report->time == 17.25);
   CHECK(report->step == 412);
@@ -69,21 +71,52 @@ TEST_CASE("messages: what a launcher brings, reports and is told comes back as i
   CHECK(parse_seen(format_seen(7)) == 7);
 }
 
+namespace {
+
+/// Each beginning of `bytes`, and `bytes` with something behind it.
+std::vector<std::string> malformed(const std::string& bytes) {
+  std::vector<std::string> out{bytes + "x"};
+  for (std::size_t size = 0; size < bytes.size(); ++size) out.push_back(bytes.substr(0, size));
+  return out;
+}
+
+}  // namespace
+
 TEST_CASE("messages: what isn't one is refused") {
-  for (const char* text :
-       {"", "[]", "{}", R"({"host": "h", "addresses": []})", R"({"host": "h", "addresses": ["h"]})",
-        R"({"host": "", "addresses": ["h:1"], "same": []})", R"({"host": "h", "addresses": ["h:1"], "same": [["a"]]})"})
-    CHECK(!parse_joining(text));
-  for (const char* text : {"{}", R"({"kind": "no"})", R"({"kind": "idle", "generation": -1})",
-                           R"({"kind": "idle", "generation": 0, "time": "now"})",
-                           R"({"kind": "idle", "generation": 0, "time": 0, "code": 256, "signal": 0, "count": 0})"})
-    CHECK(!parse_report(text));
-  for (const char* text :
-       {"{}", R"({"commands": [1]})", R"({"commands": [{"kind": "say"}]})",
-        R"({"commands": [{"kind": "start", "line": "", "code": 0, "signal": 0, "count": 0, "number": 1}]})",
-        R"({"commands": [{"kind": "start", "code": 0, "signal": 0, "count": 0, "number": 1,
-            "wait_ms": 0, "plan": {"generation": 0, "node": 0, "nodes": 1, "least": 0, "most": 0, "joins": false,
-                                   "addresses": ["a:1"], "own": [1]}}]})"})
-    CHECK(!parse_commands(text));
-  CHECK(!parse_seen("{}"));
+  const Joining joining{.host = "h", .addresses = {"h:1"}, .same = {{"a", "b"}}};
+  const Plan plan{.addresses = {"a:1"}, .own = {0}};
+  const Command start{.kind = Command::Kind::kStart, .plan = plan};
+  for (const std::string& bytes : malformed(format_joining(joining))) CHECK(!parse_joining(bytes));
+  for (const std::string& bytes : malformed(format_report({.task = "worker:1", .step = 3})))
+    CHECK(!parse_report(bytes));
+  for (const std::string& bytes : malformed(format_commands({{1, start}}))) CHECK(!parse_commands(bytes));
+  for (const std::string& bytes : malformed(format_seen(7))) CHECK(!parse_seen(bytes));
+  CHECK(parse_seen("").error().message == "a malformed message of a launcher: the last command");
+}
+
+TEST_CASE("messages: values that can't be are refused") {
+  CHECK(parse_joining(format_joining({.host = "h", .addresses = {"h:1"}})));
+  for (const Joining& joining : {Joining{.host = "h", .addresses = {}}, Joining{.host = "h", .addresses = {"h"}},
+                                 Joining{.host = "", .addresses = {"h:1"}}})
+    CHECK(!parse_joining(format_joining(joining)));
+  CHECK(parse_report(format_report({})));
+  for (const Report& report : {Report{.kind = static_cast<Report::Kind>(6)}, Report{.generation = -1},
+                               Report{.time = HUGE_VAL}, Report{.step = -1}, Report{.code = 256}, Report{.signal = 65},
+                               Report{.count = -1}, Report{.standings = {.running = 1, .alone = 2}}})
+    CHECK(!parse_report(format_report(report)));
+  const Plan plan{.addresses = {"a:1"}, .own = {0}};
+  const auto with = [&](auto change) {
+    Command out{.kind = Command::Kind::kReplace, .plan = plan};
+    change(out);
+    return parse_commands(format_commands({{1, out}})).has_value();
+  };
+  CHECK(with([](Command&) {}));
+  CHECK(!with([](Command& one) { one.kind = static_cast<Command::Kind>(6); }));
+  CHECK(!with([](Command& one) { one.code = 256; }));
+  CHECK(!with([](Command& one) { one.wait = std::chrono::hours(25); }));
+  CHECK(!with([](Command& one) { one.plan.node = 1; }));
+  CHECK(!with([](Command& one) { one.plan.own = {1}; }));
+  CHECK(!with([](Command& one) { one.plan.own = {}; }));
+  CHECK(!with([](Command& one) { one.plan.addresses = {"a"}; }));
+  CHECK(!parse_seen(format_seen(std::uint64_t{1} << 40)));
 }
