@@ -26,6 +26,7 @@ constexpr Target kTargets[] = {
     {"frames", frames},
     {"assemblies", assemblies},
     {"task_messages", task_messages},
+    {"group_messages", group_messages},
     {"collectives", collectives},
     {"rings", rings},
     {"streams", streams},

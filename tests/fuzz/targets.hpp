@@ -38,6 +38,7 @@ void closure_line(std::string_view bytes);
 void frames(std::string_view bytes);
 void assemblies(std::string_view bytes);
 void task_messages(std::string_view bytes);
+void group_messages(std::string_view bytes);
 void collectives(std::string_view bytes);
 void rings(std::string_view bytes);
 void streams(std::string_view bytes);
