@@ -66,7 +66,7 @@ Result<std::pair<Kind, std::string_view>> find_kind(const Node& node, const Name
   // No such key: a typo, or an empty object.
   std::vector<std::string_view> known{kSharding};
   for (const auto& [kind, key] : table.entries) known.push_back(key);
-  TFD_TRY(node.expect_object(known));
+  TFD_TRY(expect_object(node, known));
   return node.fail("must have one of {}", join_words(table.names()));
 }
 
@@ -87,7 +87,7 @@ Result<int> parse_index(const Node& node) {
 /// {"dataset": …}, {"arg": …}, {"kwarg": …}: with a field where it is one of several.
 Result<InputBinding> parse_source(const Node& node, InputForm form, std::string_view key, bool as_ids) {
   const std::array known{key, std::string_view("field"), kSharding};
-  TFD_TRY(node.expect_object(std::span(known).first(as_ids ? 2 : 3)));
+  TFD_TRY(expect_object(node, std::span(known).first(as_ids ? 2 : 3)));
   InputBinding binding;
   binding.kind = form == InputForm::kDataset ? InputKind::kDataset
                  : form == InputForm::kArg   ? InputKind::kArg
@@ -115,7 +115,7 @@ Result<InputBinding> parse_ids(const Node& node) {
 }
 
 Result<InputBinding> parse_lookup(const Node& node) {
-  TFD_TRY(node.expect_object({"lookup", "ids", kSharding}));
+  TFD_TRY(expect_object(node, {"lookup", "ids", kSharding}));
   const std::string table = TFD_TRY(TFD_TRY(node.member("lookup")).text());
   InputBinding binding = TFD_TRY(parse_ids(TFD_TRY(node.member("ids"))));
   binding.lookup = table;
@@ -124,9 +124,9 @@ Result<InputBinding> parse_lookup(const Node& node) {
 
 /// {"rng": {"dtype": "u32", "shape": [2], "seed": 7}}: the defaults are the module's spec and the program's seed.
 Result<InputBinding> parse_rng(const Node& node) {
-  TFD_TRY(node.expect_object({"rng", kSharding}));
+  TFD_TRY(expect_object(node, {"rng", kSharding}));
   const Node rng = TFD_TRY(node.member("rng"));
-  TFD_TRY(rng.expect_object({"dtype", "shape", "seed"}));
+  TFD_TRY(expect_object(rng, {"dtype", "shape", "seed"}));
   InputBinding binding;
   binding.kind = InputKind::kRng;
   if (const auto dtype = rng.find("dtype"))
@@ -157,7 +157,7 @@ InputBinding variable_input(std::string name) {
 }
 
 Result<std::vector<InputBinding>> parse_input_group(const Node& node, const std::vector<VariableDef>& variables) {
-  TFD_TRY(node.expect_object({"variables", kSharding}));
+  TFD_TRY(expect_object(node, {"variables", kSharding}));
   std::vector<InputBinding> bindings;
   for (std::string& name : TFD_TRY(find_group(TFD_TRY(node.member("variables")), variables, false)))
     bindings.push_back(variable_input(std::move(name)));
@@ -206,7 +206,7 @@ Result<std::vector<InputBinding>> parse_input_object(const Node& node, const std
   if (form == InputForm::kGroup) return parse_input_group(node, variables);
   if (form == InputForm::kRng) return alone(parse_rng(node));
   if (is_source(form)) return alone(parse_source(node, form, key, false));
-  TFD_TRY(node.expect_object({key, kSharding}));
+  TFD_TRY(expect_object(node, {key, kSharding}));
   const Node variable = TFD_TRY(node.member(key));
   std::string name = TFD_TRY(variable.text());
   return alone(Result<InputBinding>(variable_input(std::move(name))));
@@ -241,7 +241,7 @@ Result<std::vector<OutputBinding>> parse_output(const Node& node, const std::vec
   if (kind == OutputKind::kAssign) known.emplace_back("apply");
   if (kind != OutputKind::kResult && !is_group) known.emplace_back("part");
   if (kind != OutputKind::kResult && kind != OutputKind::kMetric && !is_group) known.emplace_back("ids");
-  TFD_TRY(node.expect_object(known));
+  TFD_TRY(expect_object(node, known));
   TFD_TRY(parse_output_details(node, binding));
   if (is_group) {
     std::vector<OutputBinding> bindings;

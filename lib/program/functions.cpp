@@ -220,9 +220,9 @@ Result<hlo::Module> read_module(const Node& node, const std::vector<std::string>
 }
 
 Result<void> check_function_keys(const Node& node) {
-  if (!is_native(node)) return node.expect_object({"module", "platforms", "inputs", "outputs", "returns"});
-  return node.expect_object({"plugin", "function", "command", "keep", "timeout", "arguments", "results", "module",
-                             "platforms", "inputs", "outputs", "returns"});
+  if (!is_native(node)) return expect_object(node, {"module", "platforms", "inputs", "outputs", "returns"});
+  return expect_object(node, {"plugin", "function", "command", "keep", "timeout", "arguments", "results", "module",
+                              "platforms", "inputs", "outputs", "returns"});
 }
 
 Result<FunctionDraft> parse_function(const std::string& name, const Node& node,

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSignature = "signature:";
 
 Result<hlo::Parameter> parse_parameter(const Node& node, std::string name) {
-  TFD_TRY(node.expect_object({"name", "dtype", "shape"}));
+  TFD_TRY(expect_object(node, {"name", "dtype", "shape"}));
   hlo::Parameter parameter;
   parameter.name = std::move(name);
   if (const auto stated = node.find("name")) parameter.name = TFD_TRY(stated->text());

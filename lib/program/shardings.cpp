@@ -124,7 +124,7 @@ Result<OpSharding> parse_sharding(const Node& node) {
     return node.fail("must be \"replicate\", {{\"split\": [2, 1]}} or {{\"assign\": 0}}, not {}", node.dump());
   }
   if (!node.is_object()) return node.fail_type("\"replicate\", {\"split\": [2, 1]} or {\"assign\": 0}");
-  TFD_TRY(node.expect_object({"split", "assign"}));
+  TFD_TRY(expect_object(node, {"split", "assign"}));
   if (node.has("split") == node.has("assign")) return node.fail("must have one of 'split' and 'assign'");
   if (const auto device = node.find("assign")) {
     const auto number = TFD_TRY(device->integer(0));

@@ -45,7 +45,7 @@ Result<CheckpointsBy> parse_writers(const Node& node) {
 constexpr Duration kSavedEvery = std::chrono::minutes(5);  // where the program doesn't say how often
 
 Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& directory) {
-  TFD_TRY(node.expect_object({"by", "dir", "every", "keep", "keep_best", "on", "resume"}));
+  TFD_TRY(expect_object(node, {"by", "dir", "every", "keep", "keep_best", "on", "resume"}));
   CheckpointDef checkpoint;
   const std::filesystem::path stated = TFD_TRY(TFD_TRY(node.member("dir")).text());
   const auto path =
@@ -73,9 +73,8 @@ Result<CheckpointDef> parse_checkpoint(const Node& node, const std::string& dire
     checkpoint.resume = automatic;
   }
   if (const auto on = node.find("on")) {
-    const std::string who = on->is_text() ? TFD_TRY(on->text()) : std::string();
-    if (who != "chief" && who != "hosts") return on->fail("must be \"chief\" or \"hosts\"");
-    checkpoint.on = who == "hosts" ? CheckpointsOn::kHosts : CheckpointsOn::kChief;
+    const bool is_hosts = TFD_TRY(on->choice({"chief", "hosts"})) == "hosts";
+    checkpoint.on = is_hosts ? CheckpointsOn::kHosts : CheckpointsOn::kChief;
   }
   if (const auto by = node.find("by")) checkpoint.by = TFD_TRY(parse_writers(*by));
   return checkpoint;
@@ -101,7 +100,7 @@ Result<void> check_ends(const Program& program, const FunctionDef& def, std::opt
 }
 
 Result<EvaluateDef> parse_evaluate(const Node& node, const Program& program) {
-  TFD_TRY(node.expect_object({"function", "every", "steps"}));
+  TFD_TRY(expect_object(node, {"function", "every", "steps"}));
   const FunctionDef* def = TFD_TRY(parse_target(node, program));
   const Node function = TFD_TRY(node.member("function"));
   EvaluateDef evaluate;
@@ -135,23 +134,19 @@ Result<BestDef> parse_best(const Node& node, const TrainDef& train, const Progra
   if (std::find(known.begin(), known.end(), best.metric) == known.end())
     return metric.fail_text(Code::kInvalidArgument, unknown_text("metric of the evaluation", best.metric, known));
   for (const char* ending : {"acc", "accuracy", "auc"}) best.higher = best.higher || best.metric.ends_with(ending);
-  if (const auto mode = node.find("mode")) {
-    const std::string text = TFD_TRY(mode->text());
-    if (text != "min" && text != "max") return mode->fail("must be \"min\" or \"max\"");
-    best.higher = text == "max";
-  }
+  if (const auto mode = node.find("mode")) best.higher = TFD_TRY(mode->choice({"min", "max"})) == "max";
   return best;
 }
 
 Result<std::optional<BestDef>> parse_keep_best(const Node& checkpoint, const TrainDef& train, const Program& program) {
   const auto best = checkpoint.find("keep_best");
   if (!best) return std::optional<BestDef>();
-  TFD_TRY(best->expect_object({"metric", "mode"}));
+  TFD_TRY(expect_object(*best, {"metric", "mode"}));
   return std::optional(TFD_TRY(parse_best(*best, train, program)));
 }
 
 Result<StopDef> parse_stop(const Node& node, const TrainDef& train, const Program& program) {
-  TFD_TRY(node.expect_object({"metric", "mode", "patience", "min_delta", "restore_best"}));
+  TFD_TRY(expect_object(node, {"metric", "mode", "patience", "min_delta", "restore_best"}));
   StopDef stop;
   stop.by = TFD_TRY(parse_best(node, train, program));
   if (const auto patience = node.find("patience")) stop.patience = TFD_TRY(patience->integer(1));
@@ -234,9 +229,7 @@ void parse_train(const Node& node, const Node& root, const Facts& facts, Program
   });
   train.states_replicas = node.find("replicas").has_value();
   take("on_nonfinite", train.stops_at_nonfinite, [](const Node& rule) -> Result<bool> {
-    const std::string what = rule.is_text() ? TFD_TRY(rule.text()) : std::string();
-    if (what != "stop" && what != "continue") return rule.fail("must be \"stop\" or \"continue\"");
-    return what == "stop";
+    return TFD_TRY(rule.choice({"stop", "continue"})) == "stop";
   });
   take("checkpoint", train.checkpoint,
        [&](const Node& checkpoint) { return parse_checkpoint(checkpoint, program.directory); });

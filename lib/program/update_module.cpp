@@ -41,9 +41,9 @@ Result<Binding> parse_binding(const Node& node, bool is_input) {
   }
   if (!node.is_object()) return node.fail_type("a string, or {\"slot\": …}");
   if (is_input)
-    TFD_TRY(node.expect_object({"slot", "initial"}));
+    TFD_TRY(expect_object(node, {"slot", "initial"}));
   else
-    TFD_TRY(node.expect_object({"slot"}));
+    TFD_TRY(expect_object(node, {"slot"}));
   binding.role = Role::kSlot;
   const Node slot = TFD_TRY(node.member("slot"));
   binding.slot = TFD_TRY(slot.text());
@@ -136,7 +136,7 @@ Result<std::shared_ptr<const variable::Optimizer>> make_common(const Node& node)
 Result<void> parse_update_module(const Node& node, const FileReader& read_file, Program& program) {
   std::vector<std::string_view> known{"module", "platforms", "inputs", "outputs"};
   known.insert(known.end(), kCommon.begin(), kCommon.end());
-  TFD_TRY(node.expect_object(known));
+  TFD_TRY(expect_object(node, known));
   const Node modules = TFD_TRY(node.member("module"));
   const auto platforms = TFD_TRY(parse_platforms(node));
   UpdateDef def;

@@ -153,8 +153,8 @@ std::vector<VariableDef> parse_variables(const Node& node, const VariableSources
     const Mentions mentions{mention_of(name), R"("variables":)", R"("gradients":)", R"("groups":)",
                             R"("exclude_from_weight_decay":)"};
     const bool is_known = problems.check_form(
-        mentions, child.expect_object({"shape", "dtype", "init", "trainable", "aggregation", "synchronization",
-                                       "partitioner", "colocate_with", "per_worker"}));
+        mentions, expect_object(child, {"shape", "dtype", "init", "trainable", "aggregation", "synchronization",
+                                        "partitioner", "colocate_with", "per_worker"}));
     if (!is_known) continue;
     if (auto variable = problems.keep(child, mentions, parse_variable(name, child, sources, variables)))
       variables.push_back(std::move(*variable));

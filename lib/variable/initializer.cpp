@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "draws.hpp"
-#include "settings.hpp"
 #include "tfd/base/random.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/tensor/file.hpp"
 #include "tfd/tensor/json.hpp"
+#include "tfd/tensor/json_object.hpp"
 #include "tfd/tensor/npy.hpp"
 #include "tfd/tensor/safetensors.hpp"
 
@@ -54,6 +54,11 @@ void orthonormalize(std::vector<double>& vectors, std::int64_t rows, std::int64_
 }
 
 using tensor::DType;
+using tensor::JsonObject;
+using tensor::JsonValue;
+using tensor::kAnyNumber;
+using tensor::kNotNegative;
+using tensor::kPositive;
 using tensor::Tensor;
 using tensor::TensorSpec;
 
@@ -63,10 +68,10 @@ Result<Tensor> scalar_of(const nlohmann::ordered_json& value, DType dtype) {
   return tensor_from_json(nlohmann::json(value), TensorSpec{dtype, {}});
 }
 
-Result<Initializer> parse_filled(std::string_view name, Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_filled(std::string_view name, JsonObject& settings, const TensorSpec& spec) {
   nlohmann::ordered_json value = name == "ones" ? 1U : 0U;
   if (name == "constant") {
-    const auto* stated = settings.find("value", true);
+    const auto* stated = settings.required("value");
     if (stated != nullptr) value = *stated;
   }
   TFD_TRY(settings.finish());
@@ -74,15 +79,15 @@ Result<Initializer> parse_filled(std::string_view name, Settings& settings, cons
   return ConstantInit{std::move(scalar)};
 }
 
-Result<Initializer> parse_random(std::string_view name, Settings& settings) {
+Result<Initializer> parse_random(std::string_view name, JsonObject& settings) {
   RandomInit random;
   if (name == "uniform") {
-    random.a = settings.number("min", -0.05, kAnyNumber);
-    random.b = settings.number("max", 0.05, kAnyNumber);
+    random.a = settings.number("min", kAnyNumber).value_or(-0.05);
+    random.b = settings.number("max", kAnyNumber).value_or(0.05);
   } else {
     random.distribution = name == "normal" ? Distribution::kNormal : Distribution::kTruncatedNormal;
-    random.a = settings.number("mean", 0, kAnyNumber);
-    random.b = settings.number("stddev", 0.05, kNotNegative);
+    random.a = settings.number("mean", kAnyNumber).value_or(0);
+    random.b = settings.number("stddev", kNotNegative).value_or(0.05);
   }
   random.seed = settings.seed("seed");
   TFD_TRY(settings.finish());
@@ -143,19 +148,19 @@ RandomInit scaled(const Scaling& scaling, const TensorSpec& spec, std::optional<
   return random;
 }
 
-Result<Initializer> parse_named_scaling(const Scaling& scaling, Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_named_scaling(const Scaling& scaling, JsonObject& settings, const TensorSpec& spec) {
   const auto seed = settings.seed("seed");
   TFD_TRY(settings.finish());
   return scaled(scaling, spec, seed);
 }
 
-Result<Initializer> parse_variance_scaling(Settings& settings, const TensorSpec& spec) {
+Result<Initializer> parse_variance_scaling(JsonObject& settings, const TensorSpec& spec) {
   Scaling scaling{};
-  scaling.scale = settings.number("scale", 1, kPositive);
-  const std::string mode = settings.text("mode", "fan_in", {"fan_in", "fan_out", "fan_avg"});
+  scaling.scale = settings.number("scale", kPositive).value_or(1);
+  const std::string mode = settings.choice("mode", "fan_in", {"fan_in", "fan_out", "fan_avg"});
   scaling.mode = mode == "fan_in" ? Mode::kFanIn : mode == "fan_out" ? Mode::kFanOut : Mode::kFanAvg;
   const std::string distribution =
-      settings.text("distribution", "truncated_normal", {"truncated_normal", "untruncated_normal", "uniform"});
+      settings.choice("distribution", "truncated_normal", {"truncated_normal", "untruncated_normal", "uniform"});
   scaling.distribution = distribution == "uniform"            ? Distribution::kUniform
                          : distribution == "truncated_normal" ? Distribution::kTruncatedNormal
                                                               : Distribution::kNormal;
@@ -164,8 +169,8 @@ Result<Initializer> parse_variance_scaling(Settings& settings, const TensorSpec&
   return scaled(scaling, spec, seed);
 }
 
-Result<Initializer> parse_matrix(std::string_view name, Settings& settings, const TensorSpec& spec) {
-  const double gain = settings.number("gain", 1, kAnyNumber);
+Result<Initializer> parse_matrix(std::string_view name, JsonObject& settings, const TensorSpec& spec) {
+  const double gain = settings.number("gain", kAnyNumber).value_or(1);
   const bool orthogonal = name == "orthogonal";
   const auto seed = orthogonal ? settings.seed("seed") : std::nullopt;
   TFD_TRY(settings.finish());
@@ -176,20 +181,20 @@ Result<Initializer> parse_matrix(std::string_view name, Settings& settings, cons
   return IdentityInit{gain};
 }
 
-Result<Initializer> parse_file(std::string_view name, Settings& settings) {
+Result<Initializer> parse_file(std::string_view name, JsonObject& settings) {
   FileInit file;
-  file.path = settings.text("path", std::nullopt);
-  if (name == "safetensors") file.key = settings.text("key", std::nullopt);
+  file.path = settings.required_text("path");
+  if (name == "safetensors") file.key = settings.required_text("key");
   TFD_TRY(settings.finish());
   return file;
 }
 
-Result<Initializer> parse_other(const std::string& name, const nlohmann::ordered_json& body, const TensorSpec& spec) {
+Result<Initializer> parse_other(const std::string& name, const JsonValue& body, const TensorSpec& spec) {
   if (name == "value") {
-    Tensor value = TFD_TRY(tensor_from_json(nlohmann::json(body), spec), "value");
+    Tensor value = TFD_TRY(tensor_from_json(nlohmann::json(body.json()), spec), "value");
     return ValueInit{std::move(value)};
   }
-  Settings settings(body, name);
+  JsonObject settings(body);
   if (name == "zeros" || name == "ones" || name == "constant") return parse_filled(name, settings, spec);
   if (name == "npy" || name == "safetensors") return parse_file(name, settings);
   if (!is_floating(spec.dtype))
@@ -204,10 +209,10 @@ Result<Initializer> parse_other(const std::string& name, const nlohmann::ordered
 
 Result<Initializer> parse_stated(const nlohmann::ordered_json& init, const TensorSpec& spec) {
   TFD_TRY(tensor::checked_byte_size(spec.dtype, spec.shape));
-  const std::string name = TFD_TRY(only_key(init, R"({"zeros": {}})"));
+  const auto [name, body] = TFD_TRY(JsonValue(init, "").only_member(R"({"zeros": {}})"));
   std::vector<std::string> names(kOthers.begin(), kOthers.end());
   for (const Scaling& scaling : kScalings) names.emplace_back(scaling.name);
-  if (std::find(names.begin(), names.end(), name) != names.end()) return parse_other(name, only_value(init), spec);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return parse_other(name, body, spec);
   const std::string hint = did_you_mean(name, names);
   return fail(Code::kInvalidArgument, "{}: no such initializer{}", printable(name),
               hint.empty() ? fmt::format(" (available: {})", join_words(names)) : hint);

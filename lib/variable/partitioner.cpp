@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "settings.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/json_object.hpp"
 
 namespace tfd::variable {
 namespace {
@@ -50,21 +50,21 @@ Result<std::vector<std::int64_t>> Partitioner::partitions(const tensor::Shape& s
 }
 
 Result<Partitioner> parse_partitioner(const nlohmann::ordered_json& json) {
-  const std::string name = TFD_TRY(only_key(json, R"({"fixed_shards": {"num_shards": 2}})"));
-  Settings settings(only_value(json), name);
+  const auto [name, body] = TFD_TRY(tensor::JsonValue(json, "").only_member(R"({"fixed_shards": {"num_shards": 2}})"));
+  tensor::JsonObject settings(body);
   Partitioner out;
   if (name == "fixed_shards") {
-    out.num_shards = settings.whole("num_shards", std::nullopt, 1);
+    out.num_shards = settings.required_integer("num_shards", 1);
   } else if (name == "min_size") {
     out.kind = Partitioner::Kind::kMinSize;
-    out.min_shard_bytes = settings.whole("min_shard_bytes", out.min_shard_bytes, 1);
-    out.max_shards = settings.whole("max_shards", 1, 1);
-    out.bytes_per_string = settings.whole("bytes_per_string", out.bytes_per_string, 1);
+    out.min_shard_bytes = settings.nullable_integer("min_shard_bytes", 1).value_or(out.min_shard_bytes);
+    out.max_shards = settings.nullable_integer("max_shards", 1).value_or(1);
+    out.bytes_per_string = settings.nullable_integer("bytes_per_string", 1).value_or(out.bytes_per_string);
   } else if (name == "max_size") {
     out.kind = Partitioner::Kind::kMaxSize;
-    out.max_shard_bytes = settings.whole("max_shard_bytes", std::nullopt, 1);
-    out.max_shards = settings.optional_whole("max_shards", 0).value_or(0);
-    out.bytes_per_string = settings.whole("bytes_per_string", out.bytes_per_string, 1);
+    out.max_shard_bytes = settings.required_integer("max_shard_bytes", 1);
+    out.max_shards = settings.nullable_integer("max_shards", 0).value_or(0);
+    out.bytes_per_string = settings.nullable_integer("bytes_per_string", 1).value_or(out.bytes_per_string);
   } else {
     const std::vector<std::string> names{"fixed_shards", "min_size", "max_size"};
     const std::string hint = did_you_mean(name, names);

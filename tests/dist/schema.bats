@@ -121,9 +121,9 @@ sources = [path for room in ("program", "data", "variable") for path in (root / 
            if path.parent.name != "checkpoint" and not path.name.startswith("store")]
 text = "\n".join(path.read_text() for path in sources)
 known = set()
-for keys in re.findall(r"expect_object\(\s*\{([^}]*)\}", text):
+for keys in re.findall(r"expect_object\([\w*]+,\s*\{([^}]*)\}", text):
     known |= set(re.findall(r'"([^"]+)"', keys))
-# Options and Settings; rows of optimizers; tables of names
+# readers of objects; rows of optimizers; tables of names
 known |= set(re.findall(r"(?:options|settings|own)\.\w+\(\s*\"(\w+)\"", text))
 known |= set(re.findall(r"\b(?:member|find|has)\(\"(\$?\w+)\"\)", text))
 known |= set(re.findall(r"\b(?:number|flag)\(\"(\w+)\"", text))

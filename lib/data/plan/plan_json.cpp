@@ -61,6 +61,12 @@ Result<const Entry*> find_entry(const std::string& name, bool must_be_source) {
 std::string_view name_of(const Stage& stage) { return entries()[stage.index()].name; }
 bool is_source(const Stage& stage) { return entries()[stage.index()].is_source; }
 
+ordered_json with_key(const ordered_json& value, const char* key) {
+  return value.is_number() ? ordered_json{{key, value}} : value;
+}
+
+bool skips_errors(JsonObject& options) { return options.choice("on_error", "fail", {"fail", "skip"}) == "skip"; }
+
 namespace {
 
 /// Appends the stages to a plan, which has its source already, or gets it first.

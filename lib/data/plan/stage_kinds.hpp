@@ -19,8 +19,12 @@
 #include "../row.hpp"
 #include "tfd/data/plan.hpp"
 #include "tfd/data/stage_traits.hpp"
+#include "tfd/tensor/json_object.hpp"
 
 namespace tfd::data {
+
+using tensor::integer_of;
+using tensor::JsonObject;
 
 /// A stage as a document states it.
 struct StatedStage {
@@ -28,6 +32,11 @@ struct StatedStage {
   std::string path;                     // "[3].batch"
   int depth = 0;                        // how many pipelines it is within
 };
+/// Expands a bare value to the object with the stage's most important key: {"batch": 64} means
+/// {"batch": {"size": 64}}. Other values are themselves.
+nlohmann::ordered_json with_key(const nlohmann::ordered_json& value, const char* key);
+/// "on_error": "fail", which is the default, or "skip": whether errors are passed over.
+bool skips_errors(JsonObject& options);
 
 /// Where and of what a stage's dataset is made.
 struct StageSite {

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 using tensor::DType;
 
-Result<NpyField> read_npy_field(std::string name, Options& options) {
+Result<NpyField> read_npy_field(std::string name, JsonObject& options) {
   NpyField field;
   field.name = std::move(name);
   field.path = options.required_text("path");
@@ -24,12 +24,12 @@ Result<NpyField> read_npy_field(std::string name, Options& options) {
 }
 
 Result<NpyField> read_stated_npy_field(const std::string& name, const ordered_json& value, const std::string& path) {
-  Options options(value, path);
+  JsonObject options(value, path);
   return read_npy_field(name, options);
 }
 
 Result<ArchiveField> read_archive_field(const std::string& name, const ordered_json& value, const std::string& path) {
-  Options options(value, path);
+  JsonObject options(value, path);
   ArchiveField field{name, options.text("key").value_or(name)};
   field.dtype = read_dtype(options);
   field.shape = read_shape(options, field.dtype.value_or(DType::kF32));
@@ -40,7 +40,7 @@ Result<ArchiveField> read_archive_field(const std::string& name, const ordered_j
 template <ArrayFormat kFormat>
 Result<ArraySource<kFormat>> read_arrays(const StatedStage& stage) {
   ArraySource<kFormat> arrays;
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   arrays.is_single = !stage.value.is_object() || !stage.value.contains("fields");
   if (arrays.is_single) {
     std::string name = options.required_text("field");
@@ -77,7 +77,7 @@ ordered_json write_arrays(const ArraySource<kFormat>& arrays) {
 
 template <ArchiveFormat kFormat>
 Result<ArchiveSource<kFormat>> read_archive(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   ArchiveSource<kFormat> archive;
   archive.path = options.required_text("path");
   const ordered_json* stated = options.find("fields");

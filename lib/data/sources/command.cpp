@@ -103,7 +103,7 @@ Result<CommandSource> read_command(const StatedStage& stage) {
   for (const char* key : {"path", "shard", "cycle_length", "block_length"})
     if (stage.value.contains(key))
       return fail(Code::kInvalidArgument, "{}.{}: unknown: the command prints the records", stage.path, key);
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   const ordered_json* argv = options.required("argv");
   const ordered_json* name = options.required("format");
   if (argv != nullptr && !is_argv(*argv))

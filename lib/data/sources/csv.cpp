@@ -247,7 +247,7 @@ std::vector<std::string> names_of(const ordered_json& list) {
   return out;
 }
 
-CsvColumns read_columns(Options& options) {
+CsvColumns read_columns(JsonObject& options) {
   constexpr std::int64_t kMost = 1 << 24;
   const auto* value = options.required("columns");
   if (value == nullptr) return {};
@@ -267,7 +267,7 @@ CsvColumns read_columns(Options& options) {
 }
 
 // The words of a field and the number of all others.
-void read_vocabulary(Options& options, CsvField& field) {
+void read_vocabulary(JsonObject& options, CsvField& field) {
   const ordered_json* words = options.find("vocabulary");
   const ordered_json* unknown = options.find("unknown");
   if (words == nullptr) {
@@ -296,7 +296,7 @@ void read_vocabulary(Options& options, CsvField& field) {
 }
 
 Result<CsvField> read_csv_field(const std::string& name, const ordered_json& value, const std::string& path) {
-  Options options(value, path);
+  JsonObject options(value, path);
   const CsvColumns columns = read_columns(options);
   if (reads_text(options)) {
     if (!columns.shape.empty()) options.note("columns", "a string is one column");
@@ -316,18 +316,12 @@ Result<CsvField> read_csv_field(const std::string& name, const ordered_json& val
 }
 
 // The column names of files without a header, or that replace those of the header.
-std::vector<std::string> read_names(Options& options) {
+std::vector<std::string> read_names(JsonObject& options) {
   const ordered_json* value = options.find("names");
   if (value == nullptr) return {};
   if (value->is_array() && !value->empty() && std::ranges::all_of(*value, is_name)) return names_of(*value);
   options.note("names", "must be a list of the names of all columns");
   return {};
-}
-
-bool read_quotes(Options& options) {
-  const std::string quoting = options.text("quoting").value_or("minimal");
-  if (quoting != "minimal" && quoting != "none") options.note("quoting", R"(must be "minimal" or "none")");
-  return quoting != "none";
 }
 
 // Fields that are named need something to be named by.
@@ -347,7 +341,7 @@ Result<void> check_names(const CsvSource& csv, const std::string& path) {
 }
 
 Result<CsvSource> read_csv(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   CsvSource csv;
   csv.files = read_files(options);
   const auto* fields = options.required("fields");
@@ -358,8 +352,8 @@ Result<CsvSource> read_csv(const StatedStage& stage) {
       std::isalnum(static_cast<unsigned char>(delimiter[0])))
     options.note("delimiter", "must be a single character that can't be part of a number");
   csv.delimiter = delimiter.empty() ? ',' : delimiter[0];
-  csv.skip_errors = options.skips_errors();
-  csv.quotes = read_quotes(options);
+  csv.skip_errors = skips_errors(options);
+  csv.quotes = options.choice("quoting", "minimal", {"minimal", "none"}) == "minimal";
   csv.names = read_names(options);
   TFD_TRY(options.finish());
   csv.fields = TFD_TRY(read_fields(*fields, stage, "fields", read_csv_field));

@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 using tensor::DType;
 using tensor::Shape;
 
-bool reads_text(Options& options) {
+bool reads_text(JsonObject& options) {
   const auto* const dtype = options.find("dtype");
   if (dtype == nullptr || *dtype != "string") return false;
   const auto* const shape = options.find("shape");
@@ -20,7 +20,7 @@ bool reads_text(Options& options) {
   return true;
 }
 
-std::optional<DType> read_dtype(Options& options) {
+std::optional<DType> read_dtype(JsonObject& options) {
   const auto name = options.text("dtype");
   if (!name) return std::nullopt;
   auto dtype = tensor::parse_dtype(*name);
@@ -28,7 +28,7 @@ std::optional<DType> read_dtype(Options& options) {
   return dtype.value_or(DType::kF32);
 }
 
-std::optional<Shape> read_shape(Options& options, DType dtype, bool may_vary) {
+std::optional<Shape> read_shape(JsonObject& options, DType dtype, bool may_vary) {
   const auto* value = options.find("shape");
   if (value == nullptr) return std::nullopt;
   Shape shape;
@@ -46,7 +46,7 @@ std::optional<Shape> read_shape(Options& options, DType dtype, bool may_vary) {
   return shape;
 }
 
-FieldSpec read_varying_spec(const std::string& name, Options& options) {
+FieldSpec read_varying_spec(const std::string& name, JsonObject& options) {
   if (reads_text(options)) return text_field(name);
   const DType dtype = read_dtype(options).value_or(DType::kF32);
   return {name, dtype, read_shape(options, dtype, true).value_or(Shape{})};
@@ -66,7 +66,7 @@ ordered_json write_typed(const tensor::Tensor& rows) {
   return out;
 }
 
-FileList read_files(Options& options) {
+FileList read_files(JsonObject& options) {
   const ordered_json* path = options.find("path");
   FileList files;
   if (path == nullptr || !path->is_array()) files.paths.push_back(options.required_text("path"));

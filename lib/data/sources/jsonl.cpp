@@ -231,18 +231,18 @@ class JsonlFormat final : public RowFormat {
 };
 
 Result<FieldSpec> read_jsonl_field(const std::string& name, const ordered_json& value, const std::string& path) {
-  Options options(value, path);
+  JsonObject options(value, path);
   FieldSpec field = read_varying_spec(name, options);
   TFD_TRY(options.finish());
   return field;
 }
 
 Result<JsonlSource> read_jsonl(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   JsonlSource jsonl;
   jsonl.files = read_files(options);
   const ordered_json* fields = options.required("fields");
-  jsonl.skip_errors = options.skips_errors();
+  jsonl.skip_errors = skips_errors(options);
   TFD_TRY(options.finish());
   jsonl.fields = TFD_TRY(read_fields(*fields, stage, "fields", read_jsonl_field));
   return jsonl;

@@ -49,7 +49,7 @@ Result<SlicesSource> read_tensor_slices(const StatedStage& stage) {
     slices.fields.push_back(TFD_TRY(read_slices_field("value", stage.value, stage.path)));
     return slices;
   }
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   const ordered_json& fields = *options.required("fields");
   TFD_TRY(options.finish());
   slices.fields = TFD_TRY(read_fields(fields, stage, "fields", read_slices_field));

@@ -40,7 +40,7 @@ class TextFormat final : public RowFormat {
 };
 
 Result<TextSource> read_text(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   TextSource text;
   text.files = read_files(options);
   text.field = options.text("field").value_or(text.field);

@@ -62,7 +62,7 @@ tensor::Tensor bytes_of(const std::string& text) {
 }
 
 Result<ExampleFeature> read_feature(const std::string& name, const ordered_json& value, const std::string& path) {
-  Options options(value, path);
+  JsonObject options(value, path);
   ExampleFeature feature{read_varying_spec(name, options)};
   const ordered_json* fallback = options.find("default");
   TFD_TRY(options.finish());
@@ -80,11 +80,11 @@ Result<ExampleFeature> read_feature(const std::string& name, const ordered_json&
 }
 
 Result<TfrecordSource> read_tfrecord(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   TfrecordSource records;
   records.files = read_files(options);
   const ordered_json* features = options.find("features");
-  records.skip_errors = options.skips_errors();
+  records.skip_errors = skips_errors(options);
   if (const auto field = options.text("field")) {
     records.field = *field;
     if (features != nullptr) options.note("field", "is for records without features");

@@ -107,7 +107,7 @@ class BatchDataset final : public RowDataset {
 
 Result<Batch> read_batch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const Batch batch = read_batching(options);
   TFD_TRY(options.finish());
   return batch;
@@ -121,7 +121,7 @@ Result<RowDatasetPtr> make_batch(const Batch& batch, const StageSite& site) {
 
 }  // namespace
 
-Batch read_batching(Options& options) {
+Batch read_batching(JsonObject& options) {
   Batch batch;
   batch.size = options.required_integer("size", 1);
   batch.drop_remainder = options.flag("drop_remainder", false);

@@ -10,7 +10,6 @@
 #include "../files/file_stamp.hpp"
 #include "../files/file_writer.hpp"
 #include "../files/record_reader.hpp"
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "../row.hpp"
 #include "tfd/base/thread_annotations.hpp"
@@ -285,7 +284,7 @@ class FileCacheDataset final : public RowDataset {
 };
 
 Result<Cache> read_cache(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   Cache cache{options.text("path").value_or("")};
   TFD_TRY(options.finish());
   return cache;

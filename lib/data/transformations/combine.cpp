@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/base/text.hpp"
 

@@ -2,7 +2,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "combine.hpp"
 #include "transformations.hpp"
@@ -58,7 +57,7 @@ class EnumerateDataset final : public RowDataset {
 
 Result<Enumerate> read_enumerate(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "start");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   Enumerate enumerate;
   enumerate.start = options.integer("start", std::numeric_limits<std::int64_t>::min()).value_or(0);
   enumerate.field = options.text("field").value_or(enumerate.field);

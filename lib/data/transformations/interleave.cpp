@@ -6,7 +6,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "combine.hpp"
 
@@ -101,7 +100,7 @@ class InterleaveDataset final : public RowDataset {
 
 Result<Interleave> read_interleave(const StatedStage& stage) {
   const ordered_json value = stage.value.is_array() ? ordered_json{{"datasets", stage.value}} : stage.value;
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const ordered_json* datasets = options.required("datasets");
   const auto cycle_length = options.integer("cycle_length", 1);
   const auto block_length = options.integer("block_length", 1);

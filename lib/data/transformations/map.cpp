@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "../in_order.hpp"
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/base/text.hpp"
 
@@ -203,20 +202,16 @@ class FilterDataset final : public RowDataset {
 constexpr std::int64_t kMostParallel = 256;  // calls of a map at the same time
 
 Result<Map> read_map(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   Map map;
   map.function = options.required_text("function");
-  if (const auto* stated = options.find("fields")) {
-    for (const ordered_json& field : *stated)
-      if (stated->is_array() && field.is_string()) map.fields.push_back(field.get<std::string>());
-    if (!stated->is_array() || map.fields.size() != stated->size()) options.note("fields", "must be a list of names");
-    for (auto name = map.fields.begin(); name != map.fields.end(); ++name)
-      if (std::find(map.fields.begin(), name, *name) != name)
-        options.note("fields", fmt::format("two are called '{}'", printable(*name)));
-  }
+  map.fields = options.texts("fields");
+  for (auto name = map.fields.begin(); name != map.fields.end(); ++name)
+    if (std::find(map.fields.begin(), name, *name) != name)
+      options.note("fields", fmt::format("two are called '{}'", printable(*name)));
   map.parallel = options.integer("parallel", 1).value_or(1);
   if (map.parallel > kMostParallel) options.note("parallel", fmt::format("must be at most {}", kMostParallel));
-  map.skip_errors = options.skips_errors();
+  map.skip_errors = skips_errors(options);
   TFD_TRY(options.finish());
   return map;
 }
@@ -246,10 +241,10 @@ StageTraits map_traits(const Map& map) {
 }
 
 Result<Filter> read_filter(const StatedStage& stage) {
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   Filter filter;
   filter.function = options.required_text("function");
-  filter.skip_errors = options.skips_errors();
+  filter.skip_errors = skips_errors(options);
   TFD_TRY(options.finish());
   return filter;
 }

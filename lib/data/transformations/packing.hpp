@@ -6,7 +6,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "../row.hpp"
 
@@ -32,7 +31,7 @@ PackingPtr make_padded_packing(ElementSpec input, std::vector<PaddedField> field
 
 // ---- Code of batch and padded_batch: all but how the rows of a batch become one element.
 
-Batch read_batching(Options& options);
+Batch read_batching(JsonObject& options);
 nlohmann::ordered_json write_batching(const Batch& batch);
 /// kInvalidArgument where the mask's name is taken, or the batch would be filled up to more than memory can hold.
 Result<void> check_mask(const StageSite& site, const Batch& batch);

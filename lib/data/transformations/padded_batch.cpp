@@ -27,7 +27,7 @@ std::optional<tensor::Shape> read_padded_shape(const ordered_json& value) {
 }
 
 // Reads padded_shapes and padding_values for each field.
-void read_padding(Options& options, PaddedBatch& batch) {
+void read_padding(JsonObject& options, PaddedBatch& batch) {
   const auto field_of = [&](const std::string& name) -> PaddedBatch::Field& {
     const auto found = std::ranges::find(batch.fields, name, &PaddedBatch::Field::name);
     return found != batch.fields.end() ? *found : batch.fields.emplace_back(PaddedBatch::Field{name});
@@ -56,7 +56,7 @@ Batch plain_batch(const PaddedBatch& batch) { return {batch.size, batch.drop_rem
 
 Result<PaddedBatch> read_padded_batch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const Batch plain = read_batching(options);
   PaddedBatch batch{.size = plain.size, .drop_remainder = plain.drop_remainder, .mask = plain.mask};
   read_padding(options, batch);

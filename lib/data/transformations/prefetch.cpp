@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "../in_order.hpp"
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "transformations.hpp"
 
@@ -70,7 +69,7 @@ class PrefetchDataset final : public RowDataset {
 
 Result<Prefetch> read_prefetch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "buffer");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const Prefetch prefetch{options.integer("buffer", 1).value_or(2)};
   TFD_TRY(options.finish());
   return prefetch;

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "packing.hpp"
 #include "transformations.hpp"
@@ -187,7 +186,7 @@ class LegacyRebatchDataset final : public RowDataset {
 Result<Rebatch> read_rebatch(const StatedStage& stage) {
   const bool is_short = stage.value.is_number() || stage.value.is_array();
   const ordered_json value = is_short ? ordered_json{{"sizes", stage.value}} : stage.value;
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   Rebatch rebatch;
   if (const ordered_json* stated = options.required("sizes")) {
     const ordered_json sizes = stated->is_array() ? *stated : ordered_json::array({*stated});
@@ -214,7 +213,7 @@ Result<RowDatasetPtr> make_rebatch(const Rebatch& rebatch, const StageSite& site
 
 Result<LegacyRebatch> read_legacy_rebatch(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "pieces");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const LegacyRebatch rebatch{options.required_integer("pieces", 1)};
   TFD_TRY(options.finish());
   return rebatch;

@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 
 namespace tfd::data {
@@ -113,7 +112,7 @@ class RepeatDataset final : public RowDataset {
 
 Result<Repeat> read_repeat(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "count");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   auto count = options.integer("count", -1);  // -1 is endless, as in tf.data
   TFD_TRY(options.finish());
   return Repeat{count == -1 ? std::nullopt : count};

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "../files/file_pattern.hpp"
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/base/text.hpp"
 
@@ -121,7 +120,7 @@ class SelectDataset final : public RowDataset {
 template <class Counted>
 Result<Counted> read_counted(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "count");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   const Counted counted{options.required_integer("count", 0)};
   TFD_TRY(options.finish());
   return counted;
@@ -155,7 +154,7 @@ Result<Shard> read_shard(const StatedStage& stage) {
     shard.by_hint = true;
     return shard;
   }
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   shard.count = options.required_integer("count", 1);
   shard.index = options.required_integer("index", 0);
   if (shard.index >= shard.count)

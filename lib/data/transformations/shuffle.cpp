@@ -5,7 +5,6 @@
 // Source: tensorflow/core/kernels/data/shuffle_dataset_op.cc, 2.21.
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/base/random.hpp"
 
@@ -103,7 +102,7 @@ class ShuffleDataset final : public RowDataset {
 
 Result<Shuffle> read_shuffle(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "buffer");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   Shuffle shuffle;
   shuffle.buffer = options.required_integer("buffer", 1);
   shuffle.seed = options.seed("seed");

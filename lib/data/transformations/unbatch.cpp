@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "transformations.hpp"
 
@@ -98,7 +97,7 @@ class UnbatchDataset final : public RowDataset {
 };
 
 Result<Unbatch> read_unbatch(const StatedStage& stage) {
-  TFD_TRY(Options(stage.value, stage.path).finish());
+  TFD_TRY(JsonObject(stage.value, stage.path).finish());
   return Unbatch{};
 }
 

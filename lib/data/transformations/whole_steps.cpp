@@ -4,7 +4,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "transformations.hpp"
 
@@ -93,7 +92,7 @@ class WholeStepsDataset final : public RowDataset {
 
 Result<WholeSteps> read_whole_steps(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "replicas");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   constexpr std::int64_t kMostReplicas = 65536;
   WholeSteps steps{options.required_integer("replicas", 1)};
   if (steps.replicas > kMostReplicas) options.note("replicas", fmt::format("must be at most {}", kMostReplicas));

@@ -4,7 +4,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "packing.hpp"
 #include "transformations.hpp"
@@ -128,7 +127,7 @@ class WindowDataset final : public RowDataset {
 
 Result<Window> read_window(const StatedStage& stage) {
   const ordered_json value = with_key(stage.value, "size");
-  Options options(value, stage.path);
+  JsonObject options(value, stage.path);
   Window window;
   window.size = options.required_integer("size", 1);
   window.shift = options.integer("shift", 1).value_or(window.size);

@@ -3,7 +3,6 @@
 // options: settings of the dataset, whose elements stay as they are.
 #include <nlohmann/json.hpp>
 
-#include "../plan/options.hpp"
 #include "../plan/stage_kinds.hpp"
 #include "tfd/data/distribute.hpp"
 
@@ -15,17 +14,14 @@ using nlohmann::ordered_json;
 Result<WithOptions> read_options(const StatedStage& stage) {
   if (stage.depth > 0)
     return fail(Code::kInvalidArgument, "{}: belongs to the whole pipeline, not to one within another", stage.path);
-  Options options(stage.value, stage.path);
+  JsonObject options(stage.value, stage.path);
   WithOptions with;
   if (const auto name = options.text("auto_shard")) {
     with.auto_shard = kAutoShardPolicies.find(*name);
     if (!with.auto_shard)
       options.note("auto_shard", fmt::format("must be {}", fmt::join(kAutoShardPolicies.names(), ", ")));
   }
-  if (const auto how = options.text("distribute")) {
-    with.is_dynamic = *how == "dynamic";
-    if (!with.is_dynamic) options.note("distribute", "must be \"dynamic\"");
-  }
+  with.is_dynamic = options.choice("distribute", "", {"dynamic"}) == "dynamic";
   TFD_TRY(options.finish());
   return with;
 }

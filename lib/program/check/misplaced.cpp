@@ -81,7 +81,7 @@ std::string elsewhere_text(const Node& root, std::string_view key, std::string_v
 }
 
 Result<void> expect_keys(const Node& node, std::span<const std::string_view> known, const Node& root) {
-  if (!node.is_object()) return node.expect_object(known);
+  if (!node.is_object()) return expect_object(node, known);
   const std::vector<std::string> names(known.begin(), known.end());
   for (const auto& [key, child] : node.members()) {
     if (std::ranges::find(known, key) != known.end()) continue;
@@ -90,7 +90,7 @@ Result<void> expect_keys(const Node& node, std::span<const std::string_view> kno
       return child.fail("unknown key, did you mean 'train.{}'?", *meant);
     return child.fail("unknown key{}", elsewhere_text(root, key, child.path()));
   }
-  return node.expect_object(known);
+  return expect_object(node, known);
 }
 
 }  // namespace tfd::program

@@ -27,7 +27,7 @@ void visit_places(const Node& root, const std::function<void(const Place&)>& vis
 /// as its last words (batch_size is batch.size), or a near one, or one that it abbreviates (lr). Empty if nowhere.
 std::string elsewhere_text(const Node& root, std::string_view key, std::string_view path);
 
-/// Node::expect_object(); where no known key is near an unknown one, the error says where else in `root` it is.
+/// expect_object(); where no known key is near an unknown one, the error says where else in `root` it is.
 Result<void> expect_keys(const Node& node, std::span<const std::string_view> known, const Node& root);
 
 }  // namespace tfd::program

@@ -6,6 +6,14 @@
 namespace tfd::variable {
 namespace {
 
+using tensor::kAnyNumber;
+using tensor::kBelowOne;
+using tensor::kNotNegative;
+using tensor::kNotPositive;
+using tensor::kPositive;
+using tensor::kUnitInterval;
+using tensor::NumberRange;
+
 constexpr Setting number(std::string_view name, double initial, NumberRange range) { return {name, initial, range}; }
 constexpr Setting flag(std::string_view name) { return {name, 0, kAnyNumber, true}; }
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "../elements.hpp"
-#include "../settings.hpp"
 #include "formulas.hpp"
+#include "tfd/tensor/json_object.hpp"
 
 namespace tfd::variable {
 
@@ -47,7 +47,7 @@ struct Rule {
 struct Setting {
   std::string_view name;
   double initial = 0;
-  NumberRange range = kAnyNumber;
+  tensor::NumberRange range = tensor::kAnyNumber;
   bool is_flag = false;
 };
 

@@ -8,16 +8,20 @@
 #include <cmath>
 #include <numbers>
 
-#include "../settings.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/tensor/json_object.hpp"
 
 namespace tfd::variable {
 namespace {
 
+using tensor::JsonObject;
+using tensor::kNotNegative;
+using tensor::kPositive;
+
 using Function = std::function<double(double)>;
 
-Result<Function> constant(Settings& settings) {
-  const double rate = settings.number("learning_rate", std::nullopt, kNotNegative);
+Result<Function> constant(JsonObject& settings) {
+  const double rate = settings.required_number("learning_rate", kNotNegative);
   TFD_TRY(settings.finish());
   return [rate](double) { return rate; };
 }
@@ -28,32 +32,32 @@ struct Decay {
   double progress(double step) const { return stairs ? std::floor(step / steps) : step / steps; }
 };
 
-Decay read_decay(Settings& settings) {
+Decay read_decay(JsonObject& settings) {
   Decay decay{};
-  decay.start = settings.number("initial_learning_rate", std::nullopt, kNotNegative);
-  decay.steps = settings.number("decay_steps", std::nullopt, kPositive);
-  decay.rate = settings.number("decay_rate", std::nullopt, kNotNegative);
+  decay.start = settings.required_number("initial_learning_rate", kNotNegative);
+  decay.steps = settings.required_number("decay_steps", kPositive);
+  decay.rate = settings.required_number("decay_rate", kNotNegative);
   decay.stairs = settings.flag("staircase", false);
   return decay;
 }
 
-Result<Function> exponential(Settings& settings) {
+Result<Function> exponential(JsonObject& settings) {
   const Decay decay = read_decay(settings);
   TFD_TRY(settings.finish());
   return [decay](double step) { return decay.start * std::pow(decay.rate, decay.progress(step)); };
 }
 
-Result<Function> inverse_time(Settings& settings) {
+Result<Function> inverse_time(JsonObject& settings) {
   const Decay decay = read_decay(settings);
   TFD_TRY(settings.finish());
   return [decay](double step) { return decay.start / (1 + decay.rate * decay.progress(step)); };
 }
 
-Result<Function> polynomial(Settings& settings) {
-  const double start = settings.number("initial_learning_rate", std::nullopt, kNotNegative);
-  const double steps = settings.number("decay_steps", std::nullopt, kPositive);
-  const double end = settings.number("end_learning_rate", 0.0001, kNotNegative);
-  const double power = settings.number("power", 1, kNotNegative);
+Result<Function> polynomial(JsonObject& settings) {
+  const double start = settings.required_number("initial_learning_rate", kNotNegative);
+  const double steps = settings.required_number("decay_steps", kPositive);
+  const double end = settings.number("end_learning_rate", kNotNegative).value_or(0.0001);
+  const double power = settings.number("power", kNotNegative).value_or(1);
   const bool cycle = settings.flag("cycle", false);
   TFD_TRY(settings.finish());
   return [=](double step) {
@@ -62,9 +66,9 @@ Result<Function> polynomial(Settings& settings) {
   };
 }
 
-Result<Function> piecewise(Settings& settings) {
-  const auto boundaries = settings.numbers("boundaries", kNotNegative);
-  const auto values = settings.numbers("values", kNotNegative);
+Result<Function> piecewise(JsonObject& settings) {
+  const auto boundaries = settings.required_numbers("boundaries", kNotNegative);
+  const auto values = settings.required_numbers("values", kNotNegative);
   if (values.size() != boundaries.size() + 1)
     settings.refuse(
         "values", Code::kInvalidArgument,
@@ -80,12 +84,12 @@ Result<Function> piecewise(Settings& settings) {
 
 double half_cosine(double done) { return 0.5 * (1 + std::cos(std::numbers::pi * done)); }
 
-Result<Function> cosine(Settings& settings) {
-  const double start = settings.number("initial_learning_rate", std::nullopt, kNotNegative);
-  const double steps = settings.number("decay_steps", std::nullopt, kPositive);
-  const double alpha = settings.number("alpha", 0, kNotNegative);
-  const auto target = settings.optional_number("warmup_target", kNotNegative);
-  const double warmup = settings.number("warmup_steps", 0, kNotNegative);
+Result<Function> cosine(JsonObject& settings) {
+  const double start = settings.required_number("initial_learning_rate", kNotNegative);
+  const double steps = settings.required_number("decay_steps", kPositive);
+  const double alpha = settings.number("alpha", kNotNegative).value_or(0);
+  const auto target = settings.nullable_number("warmup_target", kNotNegative);
+  const double warmup = settings.number("warmup_steps", kNotNegative).value_or(0);
   TFD_TRY(settings.finish());
   return [=](double step) {
     const double before = target ? warmup : 0, top = target.value_or(start);
@@ -94,12 +98,12 @@ Result<Function> cosine(Settings& settings) {
   };
 }
 
-Result<Function> cosine_restarts(Settings& settings) {
-  const double start = settings.number("initial_learning_rate", std::nullopt, kNotNegative);
-  const double first = settings.number("first_decay_steps", std::nullopt, kPositive);
-  const double longer = settings.number("t_mul", 2, {1, 0x1p1023, "a finite number >= 1"});
-  const double lower = settings.number("m_mul", 1, kNotNegative);
-  const double alpha = settings.number("alpha", 0, kNotNegative);
+Result<Function> cosine_restarts(JsonObject& settings) {
+  const double start = settings.required_number("initial_learning_rate", kNotNegative);
+  const double first = settings.required_number("first_decay_steps", kPositive);
+  const double longer = settings.number("t_mul", {1, 0x1p1023, "a finite number >= 1"}).value_or(2);
+  const double lower = settings.number("m_mul", kNotNegative).value_or(1);
+  const double alpha = settings.number("alpha", kNotNegative).value_or(0);
   TFD_TRY(settings.finish());
   return [=](double step) {
     double done = step / first, restarts = std::floor(done);
@@ -116,7 +120,7 @@ Result<Function> cosine_restarts(Settings& settings) {
 
 struct Kind {
   std::string_view name;
-  Result<Function> (*read)(Settings&);
+  Result<Function> (*read)(JsonObject&);
 };
 constexpr std::array kKinds{Kind{"constant", constant},
                             Kind{"exponential_decay", exponential},
@@ -129,17 +133,17 @@ constexpr std::array kKinds{Kind{"constant", constant},
 }  // namespace
 
 Result<Schedule> parse_schedule(const nlohmann::ordered_json& json, const std::string& path) {
-  if (!is_object(json)) {
-    if (const auto rate = number_of(json, kNotNegative)) return Schedule(*rate);
-    return fail(Code::kInvalidArgument, "{}: must be {}, or a schedule, not {}", path, kNotNegative.meaning,
-                shown(json));
+  const tensor::JsonValue value(json, path);
+  if (!value.is_object()) {
+    if (const auto rate = value.number(kNotNegative)) return Schedule(*rate);
+    return value.fail_value(fmt::format("{}, or a schedule", kNotNegative.meaning));
   }
-  const std::string name = TFD_TRY(only_key(json, R"({"exponential_decay": {"initial_learning_rate": 0.1, …}})"), path);
+  const auto [name, body] = TFD_TRY(value.only_member(R"({"exponential_decay": {"initial_learning_rate": 0.1, …}})"));
   std::vector<std::string> names;
   for (const Kind& kind : kKinds) {
     names.emplace_back(kind.name);
     if (kind.name != name) continue;
-    Settings settings(only_value(json), fmt::format("{}.{}", path, name));
+    JsonObject settings(body);
     return Schedule(TFD_TRY(kind.read(settings)));
   }
   const std::string hint = did_you_mean(name, names);

@@ -137,7 +137,7 @@ TEST_CASE("command: says what is wrong with its options, and is written as it wa
   CHECK(wrong(R"({"argv": ["x"], "format": "npy"})") ==
         R"([0].command.format: must be "csv", "jsonl", "text" or "tfrecord")");
   CHECK(wrong(R"({"argv": ["x"], "format": "csv"})") == "[0].command.fields: is missing");
-  CHECK(wrong(R"({"argv": ["x"], "format": "text", "header": true})").starts_with("[0].command.header: unknown"));
+  CHECK(wrong(R"({"argv": ["x"], "format": "text", "header": true})").starts_with("[0].command.header: unknown key"));
   CHECK(wrong(R"({"argv": ["x"], "format": "text", "path": "y"})") ==
         "[0].command.path: unknown: the command prints the records");
   const auto stated = nlohmann::ordered_json::parse(

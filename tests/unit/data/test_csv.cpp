@@ -233,7 +233,7 @@ TEST_CASE("csv: with \"quoting\": \"none\" quotes are text") {
   CHECK(Read("\"open,1\n5\" nail,2\n", "1", "f32", none).flat() == Numbers{1, 2});
   CHECK(Read("\"1\"\n", "0", "f32", none).message.starts_with("d.csv:1: column 0: '\"1\"' is not a number"));
   CHECK(error_of(R"([{"csv": {"path": "d", "quoting": "all", "fields": {"x": {"columns": 0}}}}])").message ==
-        R"([0].csv.quoting: must be "minimal" or "none")");
+        R"([0].csv.quoting: must be "minimal" or "none", not "all")");
 }
 
 TEST_CASE("csv: a row of empty columns isn't blank where blanks are the delimiter") {
@@ -469,10 +469,10 @@ TEST_CASE("csv: names what is wrong with its options") {
     return error_of(R"([{"csv": )" + body + "}]", {.look_at_files = false}).message;
   };
   CHECK(csv(R"({"path": "x.csv"})") == "[0].csv.fields: is missing");
-  CHECK(csv(R"({"path": "x.csv", "feilds": {}})") == "[0].csv.feilds: unknown, did you mean 'fields'?");
+  CHECK(csv(R"({"path": "x.csv", "feilds": {}})") == "[0].csv.feilds: unknown key, did you mean 'fields'?");
   CHECK(csv(R"({"path": "x.csv", "fields": {}})") == "[0].csv.fields: must be an object with at least one field");
-  CHECK(csv(R"({"path": "", "fields": {"x": {"columns": 0}}})") == "[0].csv.path: is empty");
-  CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a string");
+  CHECK(csv(R"({"path": "", "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must not be empty");
+  CHECK(csv(R"({"path": 3, "fields": {"x": {"columns": 0}}})") == "[0].csv.path: must be a string, not a number");
   CHECK(csv(R"({"path": "x", "fields": {"x": {}}})") == "[0].csv.fields.x.columns: is missing");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": [3, 3]}}})") ==
         "[0].csv.fields.x.columns: there are no columns [3, 3]");
@@ -492,6 +492,6 @@ TEST_CASE("csv: names what is wrong with its options") {
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "delimiter": "ab"})") ==
         "[0].csv.delimiter: must be a single character that can't be part of a number");
   CHECK(csv(R"({"path": "x", "fields": {"x": {"columns": 0}}, "header": 1})") ==
-        "[0].csv.header: must be true or false");
-  CHECK(csv("3") == "[0].csv: must be an object");
+        "[0].csv.header: must be true or false, not a number");
+  CHECK(csv("3") == "[0].csv: must be an object, not a number");
 }

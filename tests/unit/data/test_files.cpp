@@ -178,5 +178,5 @@ TEST_CASE("files: errors are passed over and reported where the source says so")
   directory.write("bad.csv", "x\ny\n");
   CHECK(values_of(csv_of("bad.csv", R"(, "on_error": "skip")"), directory.context()).empty());
   CHECK(error_of(csv_of("bad.csv", R"(, "on_error": "go")"), context).message ==
-        "[0].csv.on_error: must be \"fail\" or \"skip\"");
+        "[0].csv.on_error: must be \"fail\" or \"skip\", not \"go\"");
 }

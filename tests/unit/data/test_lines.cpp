@@ -47,7 +47,7 @@ TEST_CASE("text: a line is its bytes, of any length") {
   CHECK(texts_of(R"([{"text": {"path": "*.txt*"}}, {"skip": 3}])", context) == std::vector<std::string>{"packed"});
   CHECK(error_of(R"([{"text": {"path": "a.txt"}}, {"batch": 2}])", context).message ==
         "[1].batch: field 'value' varies in size (string): use padded_batch");
-  CHECK(error_of(R"([{"text": {"file": "a.txt"}}])", context).message == "[0].text.file: unknown");
+  CHECK(error_of(R"([{"text": {"file": "a.txt"}}])", context).message == "[0].text.file: unknown key");
 }
 
 TEST_CASE("jsonl: fields are numbers, lists of a shape, lists of any length, and texts") {

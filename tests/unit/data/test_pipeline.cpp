@@ -102,7 +102,7 @@ TEST_CASE("pipeline: shards take every count-th element") {
   CHECK(shard_of(batches, 2, 1)->spec()[0].shape == tensor::Shape{-1});
   CHECK(error_of(R"([{"range": 4}, {"shard": {"count": 2, "index": 2}}])").message ==
         "[1].shard.index: must be between 0 and 1, for there are 2 shards");
-  CHECK(error_of(R"([{"range": 4}, {"shard": 2}])").message == "[1].shard: must be an object");
+  CHECK(error_of(R"([{"range": 4}, {"shard": 2}])").message == "[1].shard: must be an object, not a number");
 }
 
 TEST_CASE("pipeline: a map calls its function on every element") {
@@ -145,7 +145,7 @@ TEST_CASE("pipeline: a map calls its function on every element") {
         "[1].map: functions can't be called here");
   CHECK(error_of(R"([{"range": 3}, {"map": {}}])", context).message == "[1].map.function: is missing");
   CHECK(error_of(R"([{"range": 3}, {"map": {"function": "double", "fields": [1]}}])", context).message ==
-        "[1].map.fields: must be a list of names");
+        "[1].map.fields: must be a list of strings");
 }
 
 TEST_CASE("pipeline: a map that makes something else than it said is caught") {
@@ -163,15 +163,15 @@ TEST_CASE("pipeline: a map that makes something else than it said is caught") {
 }
 
 TEST_CASE("pipeline: names what is wrong, and where") {
-  CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 0}}])").message == "[1].batch.size: must be positive");
+  CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 0}}])").message == "[1].batch.size: must be positive, not 0");
   CHECK(error_of(R"([{"range": 4}, {"take": 1}, {"skip": 0}, {"batch": {"size": -3}}])").message ==
-        "[3].batch.size: must be positive");
+        "[3].batch.size: must be positive, not -3");
   CHECK(error_of(R"([{"range": 4}, {"batch": {"sise": 4}}])").message ==
-        "[1].batch.sise: unknown, did you mean 'size'?");
-  CHECK(error_of(R"([{"range": 4}, {"batch": 2.5}])").message == "[1].batch.size: must be a whole number");
-  CHECK(error_of(R"([{"range": 4}, {"batch": "2"}])").message == "[1].batch: must be an object");
+        "[1].batch.sise: unknown key, did you mean 'size'?");
+  CHECK(error_of(R"([{"range": 4}, {"batch": 2.5}])").message == "[1].batch.size: must be a whole number, not 2.5");
+  CHECK(error_of(R"([{"range": 4}, {"batch": "2"}])").message == "[1].batch: must be an object, not a string");
   CHECK(error_of(R"([{"range": 4}, {"batch": {"size": 2, "drop_remainder": "yes"}}])").message ==
-        "[1].batch.drop_remainder: must be true or false");
+        "[1].batch.drop_remainder: must be true or false, not a string");
   CHECK(error_of(R"([{"range": 4}, {"batch": 9223372036854775807}])")
             .message.starts_with("[1].batch.size: a tensor of shape "));
   CHECK(error_of(R"([{"range": 4}, {"bacth": 2}])").message ==
@@ -184,10 +184,10 @@ TEST_CASE("pipeline: names what is wrong, and where") {
         "[0].batch: a pipeline starts with a source (csv, jsonl, text, tfrecord, npy, idx, npz, safetensors, "
         "range, tensor_slices and command)");
   CHECK(error_of(R"([{"range": 4}, {"range": 4}])").message == "[1].range: a source can only come first");
-  CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must not be negative");
+  CHECK(error_of(R"([{"range": 4}, {"take": -1}])").message == "[1].take.count: must be at least 0, not -1");
   CHECK(error_of(R"([{"range": 4}, {"skip": {}}])").message == "[1].skip.count: is missing");
-  CHECK(error_of(R"([{"range": 4}, {"repeat": -2}])").message == "[1].repeat.count: must be at least -1");
-  CHECK(error_of(R"([{"range": 4}, {"prefetch": 0}])").message == "[1].prefetch.buffer: must be positive");
+  CHECK(error_of(R"([{"range": 4}, {"repeat": -2}])").message == "[1].repeat.count: must be at least -1, not -2");
+  CHECK(error_of(R"([{"range": 4}, {"prefetch": 0}])").message == "[1].prefetch.buffer: must be positive, not 0");
   CHECK(error_of(R"([{"range": 4}, {"batch": 2, "take": 1}])")
             .message.starts_with("[1]: must be an object with one key"));
   CHECK(error_of(R"([3])").message.starts_with("[0]: must be an object with one key"));

@@ -188,9 +188,10 @@ TEST_CASE("shuffle: every element comes everywhere equally often") {
 
 TEST_CASE("shuffle: names what is wrong") {
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {}}])").message == "[1].shuffle.buffer: is missing");
-  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 0}}])").message == "[1].shuffle.buffer: must be positive");
+  CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 0}}])").message ==
+        "[1].shuffle.buffer: must be positive, not 0");
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer_size": 4}}])")
-            .message.starts_with("[1].shuffle.buffer_size: unknown"));
+            .message.starts_with("[1].shuffle.buffer_size: unknown key"));
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 4, "seed": -1}}])").message ==
         "[1].shuffle.seed: must be a whole number >= 0");
   CHECK(error_of(R"([{"range": 4}, {"shuffle": {"buffer": 4, "seed": 1.5}}])").code == Code::kInvalidArgument);

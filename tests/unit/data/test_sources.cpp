@@ -64,5 +64,5 @@ TEST_CASE("tensor_slices: names what is wrong") {
         "[0].tensor_slices.fields.y: 1 rows, but the fields before it have 2");
   CHECK(error_of(R"([{"tensor_slices": {"fields": {}}}])").code == Code::kInvalidArgument);
   CHECK(error_of(R"([{"tensor_slices": {"fields": {"x": [1]}, "filds": 3}}])").message ==
-        "[0].tensor_slices.filds: unknown, did you mean 'fields'?");
+        "[0].tensor_slices.filds: unknown key, did you mean 'fields'?");
 }

@@ -217,7 +217,7 @@ TEST_CASE("tfrecord: names what is wrong with its options") {
     return error_of(R"([{"tfrecord": )" + body + "}]", {.look_at_files = false}).message;
   };
   CHECK(records(R"({})") == "[0].tfrecord.path: is missing");
-  CHECK(records(R"({"path": "x", "feature": {}})") == "[0].tfrecord.feature: unknown, did you mean 'features'?");
+  CHECK(records(R"({"path": "x", "feature": {}})") == "[0].tfrecord.feature: unknown key, did you mean 'features'?");
   CHECK(records(R"({"path": "x", "features": {}})") ==
         "[0].tfrecord.features: must be an object with at least one field");
   CHECK(records(R"({"path": "x", "features": {"x": {"shape": [2, -1]}}})") ==

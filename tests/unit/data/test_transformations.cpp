@@ -101,7 +101,7 @@ TEST_CASE("interleave: tf.data's own example, and fewer at a time than there are
   CHECK(dataset_of(pipeline)->cardinality() == 30);
   CHECK(values_of(R"([{"range": 3}, {"interleave": [{"range": [10, 12]}]}])") == Numbers{0, 10, 1, 11, 2});
   CHECK(wrong(R"([{"range": 3}, {"interleave": {"datasets": [{"range": 1}], "block_length": 0}}])") ==
-        "[1].interleave.block_length: must be positive");
+        "[1].interleave.block_length: must be positive, not 0");
   CHECK(wrong(R"([{"range": 3}, {"interleave": [{"range": "x"}]}])").starts_with("[1].interleave.datasets[0].range: "));
 }
 
@@ -244,7 +244,8 @@ TEST_CASE("map: several elements at a time, which stay in their order, as errors
   CHECK(iterator->skip(2).value() == 2);  // of those that are made ahead
   CHECK((*iterator->next().value())[0].as<std::int64_t>()[0] == 22);
   CHECK(strict->iterate().value()->next());  // ends with others under way
-  CHECK(wrong(R"([{"range": 3}, {"map": {"function": "f", "parallel": 0}}])") == "[1].map.parallel: must be positive");
+  CHECK(wrong(R"([{"range": 3}, {"map": {"function": "f", "parallel": 0}}])") ==
+        "[1].map.parallel: must be positive, not 0");
   CHECK(wrong(R"([{"range": 3}, {"map": {"function": "f", "parallel": 999}}])") ==
         "[1].map.parallel: must be at most 256");
 }

@@ -181,15 +181,15 @@ TEST_CASE("loss scale: what doesn't go together is said") {
     return parse_at("/nowhere", std::move(overrides)).error().message;
   };
   CHECK(error({"optimizer.sgd.on_nonfinite=ignore"}) ==
-        "p.json: optimizer.sgd.on_nonfinite: must be one of stop, skip, continue, not 'ignore'");
+        R"(p.json: optimizer.sgd.on_nonfinite: must be "stop", "skip" or "continue", not "ignore")");
   CHECK(error({"optimizer.sgd.on_nonfinite=stop", "optimizer.sgd.loss_scale={}"}) ==
         "p.json: optimizer.sgd.loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"stop\"");
   CHECK(error({"optimizer.sgd.on_nonfinite=continue", "optimizer.sgd.loss_scale={}"}) ==
         "p.json: optimizer.sgd.loss_scale: a dynamic one needs \"on_nonfinite\": \"skip\", not \"continue\"");
   CHECK(error({R"(train={"function": "rate", "steps": 1, "on_nonfinite": "skip"})"}) ==
-        "p.json: train.on_nonfinite: must be \"stop\" or \"continue\"");
+        R"(p.json: train.on_nonfinite: must be "stop" or "continue", not "skip")");
   CHECK(error({"optimizer.sgd.loss_scale={\"growth_step\": 3}"}) ==
-        "p.json: optimizer.sgd.loss_scale.growth_step: unknown, did you mean 'growth_steps'?");
+        "p.json: optimizer.sgd.loss_scale.growth_step: unknown key, did you mean 'growth_steps'?");
   CHECK(error({"optimizer.sgd.loss_scale=0"}).starts_with("p.json: optimizer.sgd.loss_scale: must be"));
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("problems: one of each part, in the order of reading") {
         Messages{"p.json: seeds: unknown key, did you mean 'seed'?", "p.json: seed: must be at least 0, not -1",
                  "p.json: variables.n.init: must be an object with one key, such as {\"zeros\": {}}",
                  "p.json: optimizer.adam.learning_rate: must be a finite number >= 0, or a schedule, not -1",
-                 "p.json: datasets.test[1].batch.size: must be positive"});
+                 "p.json: datasets.test[1].batch.size: must be positive, not 0"});
 }
 
 TEST_CASE("problems: train by itself, unless it names what is wrong") {

@@ -115,7 +115,7 @@ TEST_CASE("validation_split: errors") {
       "p.json: datasets.test: has a source, but its rows are those that train.validation_split holds out: leave out "
       "the source");
   CHECK(error("0.2", {R"(datasets.test=[{"batch": {"size": 0}}])"}) ==
-        "p.json: datasets.test[0].batch.size: must be positive");
+        "p.json: datasets.test[0].batch.size: must be positive, not 0");
   CHECK(
       error(
           "0.2",

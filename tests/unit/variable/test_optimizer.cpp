@@ -132,32 +132,33 @@ TEST_CASE("optimizer: reads its settings, and names what is wrong with them") {
   CHECK(optimizer_of(R"({"sgd": {}})")->learning_rate() == 0.01);
   CHECK(optimizer_of(R"({"adam": {}})")->learning_rate() == 0.001);
   CHECK(optimizer_of(R"({"adam": {"learning_rate": 0}})")->learning_rate() == 0);
-  CHECK(error_of(R"({"adam": {"beta_3": 0.9}})").message == "adam.beta_3: unknown, did you mean 'beta_1'?");
+  CHECK(error_of(R"({"adam": {"beta_3": 0.9}})").message == "adam.beta_3: unknown key, did you mean 'beta_1'?");
   CHECK(error_of(R"({"sgd": {"momentum": 1.5}})").message == "sgd.momentum: must be within [0, 1], not 1.5");
   CHECK(error_of(R"({"sgd": {"momentum": -0.1}})").message == "sgd.momentum: must be within [0, 1], not -0.1");
   CHECK(error_of(R"({"sgd": {"learning_rate": -1}})").message ==
         "sgd.learning_rate: must be a finite number >= 0, or a schedule, not -1");
   CHECK(error_of(R"({"sgd": {"learning_rate": "NaN"}})").message ==
         "sgd.learning_rate: must be a finite number >= 0, or a schedule, not \"NaN\"");
-  CHECK(error_of(R"({"sgd": {"nesterov": 1}})").message == "sgd.nesterov: must be true or false");
+  CHECK(error_of(R"({"sgd": {"nesterov": 1}})").message == "sgd.nesterov: must be true or false, not a number");
   CHECK(error_of(R"({"sgd": {"learning_rat": 1}})").message ==
-        "sgd.learning_rat: unknown, did you mean 'learning_rate'?");
+        "sgd.learning_rat: unknown key, did you mean 'learning_rate'?");
   CHECK(error_of(R"({"adam": {"beta_1": 1}})").message == "adam.beta_1: must be within [0, 1), not 1");
-  CHECK(error_of(R"({"adam": 0.1})").message == "adam: must be an object");
+  CHECK(error_of(R"({"adam": 0.1})").message == "adam: must be an object, not a number");
   CHECK(error_of(R"({"adma": {}})").message == "adma: no such optimizer, did you mean 'adam'?");
   CHECK(
       error_of(R"({"adafactor": {}})").message.starts_with("adafactor: no such optimizer (available: sgd, adagrad, "));
   CHECK(error_of(R"({"adamax": {"v1": true}})").message == "adamax.v1: tf.compat.v1 has no such optimizer");
   CHECK(error_of(R"({"sgd": {"v1": true}})").message == "sgd.learning_rate: is missing");
-  CHECK(error_of(R"({"adam": {"v1": true, "beta_1": 0.5}})").message == "adam.beta_1: unknown, did you mean 'beta1'?");
+  CHECK(error_of(R"({"adam": {"v1": true, "beta_1": 0.5}})").message ==
+        "adam.beta_1: unknown key, did you mean 'beta1'?");
   CHECK(error_of(R"({"sgd": {"clipvalue": 1, "clipnorm": 2.5}})").message ==
         "sgd: sets clipnorm (2.5) and clipvalue (1), but may set only one of them");
   CHECK(error_of(R"({"sgd": {"gradient_accumulation_steps": 1}})").message ==
-        "sgd.gradient_accumulation_steps: must be a whole number >= 2, not 1");
+        "sgd.gradient_accumulation_steps: must be at least 2, not 1");
   CHECK(error_of(R"({"sgd": {"ema_momentum": 1.5}})").message == "sgd.ema_momentum: must be within [0, 1], not 1.5");
   CHECK(error_of(R"({"sgd": {"loss_scale_factor": 2}})").message == "sgd.loss_scale_factor: is called loss_scale here");
   CHECK(error_of(R"({"sgd": {"groups": {"enc/*": {"momentun": 0.5}}}})").message ==
-        "sgd.groups.enc/*.momentun: unknown, did you mean 'momentum'?");
+        "sgd.groups.enc/*.momentun: unknown key, did you mean 'momentum'?");
   CHECK(error_of(R"({"sgd": {"groups": {"": {}}}})").message == "sgd.groups: a group needs a pattern");
   CHECK(error_of(R"({"sgd": {"groups": {"a": {"use_ema": true}}}})").code == Code::kInvalidArgument);
   CHECK(error_of(R"({"sgd": {"learning_rate": {"exponential_deacy": {}}}})").message ==

@@ -104,9 +104,9 @@ TEST_CASE("partitioner: says what is wrong with its settings") {
         "min_sise: no such partitioner, did you mean 'min_size'?");
   CHECK(partitioner(R"({"fixed_shards": {}})").error().message == "fixed_shards.num_shards: is missing");
   CHECK(partitioner(R"({"fixed_shards": {"num_shards": 1.5}})").error().message ==
-        "fixed_shards.num_shards: must be a whole number >= 1, not 1.5");
+        "fixed_shards.num_shards: must be a whole number, not 1.5");
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shard": 2}})").error().message ==
-        "max_size.max_shard: unknown, did you mean 'max_shards'?");
+        "max_size.max_shard: unknown key, did you mean 'max_shards'?");
   CHECK(partitioner(R"({"max_size": {"max_shard_bytes": 8, "max_shards": 0}})")->partitions({9, 1}, 4).value()[0] == 5);
   // A variable without rows has nothing to cut, as TensorFlow has it; min_size leaves it whole.
   CHECK(partitioner(R"({"fixed_shards": {"num_shards": 3}})")->partitions({0, 4}, 4).value()[0] == 0);

@@ -141,7 +141,7 @@ class Optimizer {
 };
 
 /// {"sgd": {"learning_rate": 0.01, "momentum": 0.9, "nesterov": true}} and so on, with Keras' names, defaults and
-/// ranges; see tfd-optimizer(5). kInvalidArgument names the key: "adam.beta_3: unknown, did you mean 'beta_2'?",
+/// ranges; see tfd-optimizer(5). kInvalidArgument names the key: "adam.beta_3: unknown key, did you mean 'beta_2'?",
 /// "sgd.momentum: must be within [0, 1]".
 Result<std::shared_ptr<const Optimizer>> make_optimizer(const nlohmann::ordered_json& optimizer);
 
