@@ -7,15 +7,14 @@
 #include "ask.hpp"
 #include "coordinator.hpp"
 #include "tfd/base/descriptors.hpp"
-#include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/task/messages.hpp"
 
 namespace tfd::coordinator {
 namespace {
 
-constexpr Duration kQuiet = std::chrono::seconds(5);
 constexpr Duration kLookAgain = std::chrono::milliseconds(100);  // poll interval for workers that are up
 
 }  // namespace
@@ -178,26 +177,22 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   return fail(no_worker(waiting));
 }
 
-// Waits for `state_.changed` until `ready()`, which is called under the lock, or the deadline. If some workers are
-// unusable, whether others still come also depends on time. A long wait is logged, with the missing ones, after 5, 10,
-// 20 … seconds.
+// Waits for `state_.changed` until `ready()`, which is called under the lock, or the deadline. If some workers are unusable,
+// whether others still come also depends on time. A long wait is logged, with the missing ones.
 template <class Ready>
 void Coordinator::wait_for_others(Deadline deadline, const Ready& ready) {
-  const auto begun = Clock::now();
+  WaitReport report;
   MutexLock lock(state_.mutex);
-  Duration quiet = kQuiet;
   while (!ready() && !deadline.expired()) {
     const bool had_some = state_.workers.any_unusable();
-    Deadline look = Deadline::at(begun + quiet).earlier_of(deadline);
+    Deadline look = Deadline::at(report.next()).earlier_of(deadline);
     if (had_some) look = look.earlier_of(Deadline::after(kLookAgain));
     lock.wait(state_.changed, look,
               [&]() TFD_REQUIRES(state_.mutex) { return ready() || state_.workers.any_unusable() != had_some; });
-    const Duration waited = Clock::now() - begun;
-    if (ready() || waited < quiet) continue;
-    quiet = doubled_beyond(quiet, waited);
+    if (ready() || !report.take_due()) continue;
     const std::string waiting = state_.describe();
     lock.unlock();
-    state_.options.log.warning("{}", whom_it_waits_for(waiting));
+    state_.options.log.warning("{} ({} so far)", whom_it_waits_for(waiting), report.waited());
     lock.lock();
   }
 }

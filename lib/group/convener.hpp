@@ -117,7 +117,7 @@ class Convener {
 
   const GroupOptions& options_;
   const Clock::time_point started_ = Clock::now();
-  WaitReport report_;     // of the caller's thread
+  JoinReport report_;     // of the caller's thread
   Duration apart_for_{};  // how long stand_apart() has waited last; of the caller's thread
   Directory directory_;   // the caller's thread alone changes it, under the lock, and reads it without
   std::string listener_;

@@ -8,7 +8,6 @@
 #include "group_messages.hpp"
 #include "held_meeting.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/base/units.hpp"
 
 namespace tfd::group {
 namespace {
@@ -18,30 +17,26 @@ constexpr Duration kAnswer = std::chrono::seconds(5);      // to that
 
 }  // namespace
 
-void WaitReport::begin() {
-  since_ = Clock::now();
-  report_ = Deadline::after(first_);
+void JoinReport::begin() {
+  wait_.begin();
   said_.clear();
 }
 
-Result<void> WaitReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
+Result<void> JoinReport::go_on(const std::vector<std::string>& missing, Deadline deadline) {
   const std::string whom = fmt::format("{} to join", fmt::join(missing, ", "));
-  const auto waited = rounded_duration(Clock::now() - since_);
-  if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", waited, whom);
-  if (!report_.expired()) return {};
-  if (say_) say_(fmt::format("waiting for {} ({} so far)", whom, waited));
-  report_ = Deadline::after(3 * first_);
+  if (deadline.expired()) return fail(Code::kDeadlineExceeded, "waited {} for {}", wait_.waited(), whom);
+  if (!wait_.take_due()) return {};
+  if (say_) say_(wait_.line(whom));
   for (const std::string& one : missing) said_.insert(one.substr(0, one.find(" (")));
   return {};
 }
 
-void WaitReport::have_joined(const std::vector<std::string>& names) {
+void JoinReport::have_joined(const std::vector<std::string>& names) {
   std::vector<std::string> come;
   std::ranges::copy_if(names, std::back_inserter(come),
                        [this](const std::string& one) { return said_.erase(one) > 0; });
   if (come.empty() || !say_) return;
-  say_(fmt::format("{} {} joined after {}", join_words(come), come.size() == 1 ? "has" : "have",
-                   rounded_duration(Clock::now() - since_)));
+  say_(fmt::format("{} {} joined after {}", join_words(come), come.size() == 1 ? "has" : "have", wait_.waited()));
 }
 
 JoinCall::JoinCall(transport::Endpoint& endpoint, transport::PeerId host, const JoinRequest& request,

@@ -14,6 +14,7 @@
 #include "meeting.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/transport/endpoint.hpp"
 
 namespace tfd::group {
@@ -21,16 +22,14 @@ namespace tfd::group {
 /// Answer to a task that would join: the result of the meeting, or the task to ask instead.
 using Met = std::variant<MeetingResult, Referral>;
 
-/// Reports awaited members until they meet: after a while and from then on every three times as long, then which of the
-/// reported ones have come, and when it is over.
-class WaitReport {
+/// Reports awaited members until they meet, then which of the reported ones have come.
+class JoinReport {
  public:
-  WaitReport(Duration first, const std::function<void(const std::string& line)>& say)
-      : first_(first), say_(say), report_(Deadline::after(first)) {}
+  JoinReport(Duration first, const std::function<void(const std::string& line)>& say) : say_(say), wait_(first) {}
 
   /// They wait from now on.
   void begin();
-  Clock::time_point since() const { return since_; }
+  Clock::time_point since() const { return wait_.since(); }
   /// `missing`: names, perhaps with what they do: "worker:1 (it is up, but hasn't asked)". kDeadlineExceeded: "waited
   /// 10s for worker:1 to join".
   Result<void> go_on(const std::vector<std::string>& missing, Deadline deadline);
@@ -38,10 +37,8 @@ class WaitReport {
   void have_joined(const std::vector<std::string>& names);
 
  private:
-  const Duration first_;
   const std::function<void(const std::string& line)>& say_;
-  Clock::time_point since_ = Clock::now();
-  Deadline report_;
+  WaitReport wait_;
   std::set<std::string> said_;  // names of those that lines were about
 };
 

@@ -9,7 +9,6 @@
 
 #include "tfd/base/notifier.hpp"
 #include "tfd/base/text.hpp"
-#include "tfd/base/units.hpp"
 
 namespace tfd::process {
 namespace {
@@ -39,24 +38,17 @@ Result<std::vector<std::string>> wait_for_host(const std::string& host, const Na
   Notifier woken;
   const std::stop_callback wake(how.interruption, [&woken] { woken.notify(); });
   const std::string name = printable(host);
-  const Clock::time_point since = Clock::now();
-  Deadline report = Deadline::after(how.report);
-  bool is_said = false;
+  WaitReport wait(how.report);
   for (;;) {
     auto found = look_up(host);
-    const std::string waited = rounded_duration(Clock::now() - since);
-    if (found && is_said) how.say(fmt::format("{} resolves after {}", name, waited));
+    if (found && wait.has_reported() && how.say) how.say(fmt::format("{} resolves after {}", name, wait.waited()));
     if (found) return found;
     const std::string& why = found.error().message;
     if (how.interruption.stop_requested())
       return fail(Code::kCancelled, "interrupted while waiting for {} to resolve: {}", name, why);
     if (how.deadline.expired())
-      return fail(Code::kDeadlineExceeded, "waited {} for {} to resolve: {}", waited, name, why);
-    if (report.expired() && how.say) {
-      how.say(fmt::format("waiting for {} to resolve: {} ({} so far)", name, why, waited));
-      is_said = true;
-      report = Deadline::after(3 * how.report);
-    }
+      return fail(Code::kDeadlineExceeded, "waited {} for {} to resolve: {}", wait.waited(), name, why);
+    if (wait.take_due() && how.say) how.say(wait.line(fmt::format("{} to resolve: {}", name, why)));
     woken.wait(how.deadline.earlier_of(Deadline::after(kLookAgain)));
   }
 }

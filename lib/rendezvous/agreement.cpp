@@ -18,17 +18,8 @@ constexpr auto kCauseDelay = std::chrono::seconds(1);  // time for the lost one 
 
 }  // namespace
 
-std::string shown_wait(Duration waited) {
-  if (waited < std::chrono::seconds(1)) return format_duration(std::chrono::floor<std::chrono::milliseconds>(waited));
-  return format_duration(std::chrono::floor<std::chrono::seconds>(waited));
-}
-
 Agreement::Agreement(AgreementOptions options, Clock::time_point now)
-    : options_(options),
-      restarts_(options.max_failures, now),
-      gathering_since_(now),
-      last_change_(now),
-      last_report_(now) {}
+    : options_(options), restarts_(options.max_failures, now), gathering_(options_.report, now), last_change_(now) {}
 
 int Agreement::tasks() const {
   std::size_t tasks = 0;
@@ -97,9 +88,9 @@ Result<void> Agreement::join(LauncherId id, Joining joining, Clock::time_point n
   int place = 0;
   while (std::ranges::any_of(launchers_, [&](const auto& one) { return one.second.place == place; })) ++place;
   const std::string host = printable(joining.host);
-  if (phase_ == Phase::kGathering && has_said_missing_)
-    send_all({.kind = Command::Kind::kSay,
-              .line = fmt::format("{} has joined after {}", host, shown_wait(now - gathering_since_))});
+  if (phase_ == Phase::kGathering && gathering_.has_reported())
+    send_all(
+        {.kind = Command::Kind::kSay, .line = fmt::format("{} has joined after {}", host, gathering_.waited(now))});
   launchers_.emplace(id, Launcher{.joining = std::move(joining), .place = place});
   has_changed_ = true;
   last_change_ = now;
@@ -319,8 +310,7 @@ void Agreement::go_on_without(const std::string& loss, Clock::time_point now) {
 void Agreement::look_for_enough(Clock::time_point now) {
   if (is_short_ || count() >= options_.bounds.least) return;
   is_short_ = true;
-  has_said_missing_ = false;
-  gathering_since_ = last_report_ = now;
+  gathering_.begin(now);
 }
 
 /// A task that the members don't take in isn't started again, nor are they ended for it.
@@ -365,14 +355,12 @@ void Agreement::give_up(Clock::time_point now) {
 
 /// Reports now and then which launchers are missing.
 void Agreement::say_missing(Clock::time_point now) {
-  if (now - last_report_ < options_.report) return;
-  last_report_ = now;
-  has_said_missing_ = true;
-  send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
+  if (gathering_.take_due(now))
+    send_all({.kind = Command::Kind::kSay, .line = fmt::format("waiting for {}", missing(now))});
 }
 
 void Agreement::wait_for_others(Clock::time_point now) {
-  if (now - gathering_since_ >= options_.join) {
+  if (now - gathering_.since() >= options_.join) {
     give_up(now);
     return check_end(now);
   }
@@ -415,9 +403,9 @@ void Agreement::check_end(Clock::time_point now) {
 
 void Agreement::gather(Clock::time_point now) {
   phase_ = Phase::kGathering;
-  starts_again_ = has_said_missing_ = false;
+  starts_again_ = false;
   cause_.reset();
-  gathering_since_ = last_report_ = now;
+  gathering_.begin(now);
   enough_since_.reset();
   tick(now);
 }
@@ -431,7 +419,7 @@ std::string Agreement::missing(Clock::time_point now) const {
                      options_.bounds.counts_tasks ? counted(more, "more task") : counted(more, "more launcher"),
                      hosts.empty() ? "nobody" : join_words(hosts), hosts.size() < 2 ? "is" : "are",
                      has_turned_away_ ? ", and a launcher with another key, or none, was rejected" : "",
-                     shown_wait(now - gathering_since_));
+                     gathering_.waited(now));
 }
 
 void Agreement::tick(Clock::time_point now) {
@@ -461,7 +449,7 @@ void Agreement::tick(Clock::time_point now) {
     enough_since_ = now;
   if (const auto when = start_time(); when && now >= *when) return start();
   if (is_enough) return;
-  if (now - gathering_since_ >= options_.join)
+  if (now - gathering_.since() >= options_.join)
     return end(kTryAgain, 0, fmt::format("gave up waiting for {} (--join)", missing(now)));
   say_missing(now);
 }
@@ -469,13 +457,13 @@ void Agreement::tick(Clock::time_point now) {
 Clock::time_point Agreement::next() const {
   if (phase_ == Phase::kRunning) {
     const auto never = Clock::time_point::max();
-    const auto others = std::min(last_report_ + options_.report, gathering_since_ + options_.join);
+    const auto others = std::min(gathering_.next(), gathering_.since() + options_.join);
     return std::min(
         {decide_at_.value_or(never), finish_at_.value_or(never), done_at_.value_or(never), is_short_ ? others : never});
   }
   if (phase_ != Phase::kGathering) return Clock::time_point::max();
   if (const auto when = start_time()) return *when;
-  return std::min(last_report_ + options_.report, gathering_since_ + options_.join);
+  return std::min(gathering_.next(), gathering_.since() + options_.join);
 }
 
 void Agreement::end(int code, int signal, const std::string& line) {

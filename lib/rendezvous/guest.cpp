@@ -20,7 +20,7 @@ constexpr Duration kLossSeen = std::chrono::seconds(2);         // behind the si
 class Guest final : public Rendezvous {
  public:
   Guest(process::EventLoop& loop, RendezvousOptions options)
-      : loop_(loop), options_(std::move(options)), since_(Clock::now()) {}
+      : loop_(loop), options_(std::move(options)), wait_(options_.agreement.report) {}
 
   ~Guest() override {
     loop_.cancel(report_timer_);
@@ -76,23 +76,20 @@ class Guest final : public Rendezvous {
   }
 
   void report_later() {
-    report_timer_ = loop_.at(std::min(Clock::now() + options_.agreement.report, since_ + options_.agreement.join),
-                             [this] { look(); });
+    report_timer_ = loop_.at(std::min(wait_.next(), wait_.since() + options_.agreement.join), [this] { look(); });
   }
 
   /// The rendezvous isn't there yet.
   void look() {
     report_timer_ = 0;
     if (has_asked_ || is_over_) return;
-    const Duration waited = Clock::now() - since_;
     const bool is_unresolved = transport::is_unresolved(endpoint_->reason(peer_));
     const std::string reason = is_unresolved ? "the name doesn't resolve" : reason_;
     const std::string why = reason.empty() ? "" : fmt::format(" ({})", reason);
-    if (waited >= options_.agreement.join)
+    if (Clock::now() - wait_.since() >= options_.agreement.join)
       return give_up(
-          {Code::kDeadlineExceeded, fmt::format("waited {} for {}{} (--join)", shown_wait(waited), where(), why), {}});
-    if (options_.say) options_.say(fmt::format("waiting for {}{} ({} so far)", where(), why, shown_wait(waited)));
-    has_said_ = options_.say != nullptr;
+          {Code::kDeadlineExceeded, fmt::format("waited {} for {}{} (--join)", wait_.waited(), where(), why), {}});
+    if (wait_.take_due() && options_.say) options_.say(wait_.line(where() + why));
     report_later();
   }
 
@@ -116,9 +113,9 @@ class Guest final : public Rendezvous {
 
   void join() {
     has_asked_ = true;
-    if (has_said_)
-      options_.say(fmt::format("the rendezvous at {} answers after {}", cluster::format_address(options_.at),
-                               shown_wait(Clock::now() - since_)));
+    if (wait_.has_reported() && options_.say)
+      options_.say(
+          fmt::format("the rendezvous at {} answers after {}", cluster::format_address(options_.at), wait_.waited()));
     auto own = options_.bring();
     if (!own) return give_up(own.error());
     until_ = Clock::now() + options_.silence + kLossSeen;
@@ -193,11 +190,10 @@ class Guest final : public Rendezvous {
 
   process::EventLoop& loop_;
   RendezvousOptions options_;
-  const Clock::time_point since_;
+  WaitReport wait_;  // for the rendezvous
   transport::PeerId peer_{};
   std::uint64_t seen_ = 0;
   std::string reason_;
-  bool has_said_ = false;  // that it waits
   bool has_asked_ = false;
   bool has_joined_ = false;
   bool is_over_ = false;  // kEnd has come, or it was given up

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 constexpr std::size_t kLongestDocument = std::size_t{256} << 20;
-constexpr std::chrono::seconds kSilence{2};
 
 /// Finds the end of a JSON object without judging what is in it; goes on where it stopped when more bytes have come.
 class ObjectScanner {
@@ -87,19 +86,16 @@ std::string InputReader::take(std::size_t count) {
 }
 
 /// Moves on to the first byte that isn't white space; false where the input ends before it.
-Result<bool> InputReader::skip_to_document(Deadline deadline, const std::function<void()>& while_waiting) {
-  const Deadline silence = Deadline::after(kSilence);
-  bool told = false;
+Result<bool> InputReader::skip_to_document(Deadline deadline, const std::function<void(const WaitReport&)>& on_wait) {
+  WaitReport report;
   while (true) {
     while (start_ < buffer_.size() && is_space(buffer_[start_])) ++start_;
     if (std::string_view(buffer_).substr(start_).starts_with("\xef\xbb\xbf")) start_ += 3;  // a byte order mark
     if (start_ < buffer_.size() && !is_space(buffer_[start_])) return true;
-    auto more = fill(told ? deadline : deadline.earlier_of(silence));
+    auto more = fill(deadline.earlier_of(Deadline::at(report.next())));
     if (!more) {
-      if (more.error().code != Code::kDeadlineExceeded || told || deadline.expired())
-        return fail(std::move(more).error());
-      told = true;
-      if (while_waiting) while_waiting();
+      if (more.error().code != Code::kDeadlineExceeded || deadline.expired()) return fail(std::move(more).error());
+      if (report.take_due() && on_wait) on_wait(report);
     } else if (!*more) {
       return false;
     }
@@ -107,8 +103,8 @@ Result<bool> InputReader::skip_to_document(Deadline deadline, const std::functio
 }
 
 Result<std::optional<std::string>> InputReader::next_document(Deadline deadline,
-                                                              const std::function<void()>& while_waiting) {
-  if (!TFD_TRY(skip_to_document(deadline, while_waiting))) return std::nullopt;
+                                                              const std::function<void(const WaitReport&)>& on_wait) {
+  if (!TFD_TRY(skip_to_document(deadline, on_wait))) return std::nullopt;
   if (buffer_[start_] != '{')
     return fail(Code::kInvalidArgument, "{}: a spec is a JSON object, but this begins with '{}'", name_,
                 printable(std::string_view(buffer_).substr(start_, 1)));

@@ -23,8 +23,9 @@ constexpr Duration kPauseBeforeNotice = std::chrono::seconds(2);  // before a wa
 constexpr std::array<std::string_view, 4> kNotHere{"local", "simple", "gce", "union"};
 
 MaybeConfig read_from(InputReader& input, const std::string& name, Deadline deadline, const Log& log) {
-  const auto text = TFD_TRY(input.next_document(
-      deadline, [&] { log.warning("waiting for a cluster spec on {} (as from tfd-resolve or tfd-serve)", name); }));
+  const auto text = TFD_TRY(input.next_document(deadline, [&](const WaitReport& report) {
+    log.warning("{}", report.line(fmt::format("a cluster spec on {}, as from tfd-resolve or tfd-serve", name)));
+  }));
   if (!text) return std::nullopt;
   return TFD_TRY(cluster::cluster_config_from_json(*text, name));
 }

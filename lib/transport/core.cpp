@@ -7,16 +7,15 @@
 #include <csignal>
 #include <utility>
 
-#include "tfd/base/doubled.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 
 namespace tfd::transport {
 namespace {
 
 constexpr std::size_t kIdleBuffers = 64 * 1024 * 1024;
 constexpr int kReceiveAtOnce = 256;
-constexpr Duration kQuietWait = std::chrono::seconds(2);
 constexpr std::size_t kMostNamed = 8;  // peers in a message
 // Time without a drive after which its thread is taken to do something else; more for one that has come back often.
 constexpr Duration kAwayAtFirst = std::chrono::milliseconds(1), kAwayAtMost = std::chrono::milliseconds(16);
@@ -271,8 +270,7 @@ void Core::post_at(Clock::time_point when, std::function<void()> action) {
 
 Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, const std::stop_token& stop) {
   assert(!on_io_thread());
-  const Clock::time_point since = Clock::now();
-  Duration quiet = kQuietWait;  // then what it waits for is logged, again after twice as long, and so on
+  WaitReport report;
   const std::stop_callback wake(stop, [this] {
     const MutexLock lock(cards_mutex_);
     cards_changed_.notify_all();
@@ -290,18 +288,17 @@ Result<void> Core::wait_up(std::span<const PeerId> peers, Deadline deadline, con
       all_up = all_up && card.state == PeerState::kUp;
     }
     if (all_up) return {};
-    if (deadline.expired()) return fail(late(peers, since));
-    if (stop.stop_requested()) return fail(Error{Code::kCancelled, late(peers, since).message, {}});
-    if (const Duration waited = Clock::now() - since; waited >= quiet) {
-      quiet = doubled_beyond(quiet, waited);
-      const std::string whom = late(peers, since).message;
+    if (deadline.expired()) return fail(late(peers, report.since()));
+    if (stop.stop_requested()) return fail(Error{Code::kCancelled, late(peers, report.since()).message, {}});
+    if (report.take_due()) {
+      const std::string whom = late(peers, report.since()).message;
       lock.unlock();
       options_.log.warning("still connecting: {}", whom);
       lock.lock();
       continue;
     }
     bool is_woken = false;  // by any change: it looks again above
-    lock.wait(cards_changed_, deadline.earlier_of(Deadline::at(since + quiet)),
+    lock.wait(cards_changed_, deadline.earlier_of(Deadline::at(report.next())),
               [&is_woken] { return std::exchange(is_woken, true); });
   }
 }

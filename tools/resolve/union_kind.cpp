@@ -86,8 +86,9 @@ struct Specs {
 Result<void> read_specs(resolve::InputReader& reader, const std::string& name, Deadline deadline, const Log& log,
                         Specs& specs) {
   for (int count = 1;; ++count) {
-    const auto text = TFD_TRY(
-        reader.next_document(deadline, [&] { log.warning("waiting for cluster specs on {}, up to its end", name); }));
+    const auto text = TFD_TRY(reader.next_document(deadline, [&](const WaitReport& report) {
+      log.warning("{}", report.line(fmt::format("cluster specs on {}, up to its end", name)));
+    }));
     if (!text) return {};
     const std::string source = count == 1 ? name : fmt::format("{} (spec {})", name, count);
     specs.configs.push_back(TFD_TRY(cluster::cluster_config_from_json(*text, source)));

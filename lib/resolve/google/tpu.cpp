@@ -7,6 +7,7 @@
 #include "free_port.hpp"
 #include "text.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/cluster/address.hpp"
 #include "tpu_name.hpp"
 #include "tpu_node.hpp"
@@ -155,12 +156,15 @@ class CloudTpu final : public TpuResolver {
 
   Result<void> wait_healthy(Duration interval, Deadline deadline) override {
     const auto start = environment_.now();
+    WaitReport report;
     using Tenths = std::chrono::duration<std::int64_t, std::deci>;  // what it took to come here doesn't count
     const Duration patience = deadline.is_never() ? Duration::max() : std::chrono::ceil<Tenths>(deadline.remaining());
     for (;;) {
       const bool hurry = is_exact() && deadline.remaining() < kQuestion;
       const std::string seen = TFD_TRY(ask_health(hurry ? Deadline::after(kQuestion) : deadline));
       if (seen.empty()) return {};
+      if (report.take_due())
+        environment_.log.warning("{}", report.line(fmt::format("TPU '{}': {}", shown_name_, seen)));
       const Duration waited = std::chrono::duration_cast<Duration>(environment_.now() - start);
       const bool too_late = interval > patience - waited;
       if (!too_late && environment_.pause(interval, deadline)) continue;
@@ -428,7 +432,6 @@ class CloudTpu final : public TpuResolver {
                                          printable(seen.health.value_or("unknown")));
     if (!is_exact() && is_gone(seen))
       return fail(Code::kFailedPrecondition, "TPU '{}' won't become healthy: {}", shown_name_, said);
-    environment_.log.info("waiting for TPU '{}': {}", shown_name_, said);
     return said;
   }
 

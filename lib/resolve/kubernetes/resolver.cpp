@@ -8,6 +8,7 @@
 #include "selectors.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/cluster/address.hpp"
 
 namespace tfd::resolve {
@@ -16,8 +17,6 @@ namespace {
 using namespace kubernetes;
 using std::chrono::seconds;
 
-constexpr seconds kSayFirst{5};
-constexpr seconds kSayEvery{30};
 constexpr seconds kTurn{2};  // of each selector, where several are watched
 
 const std::pair<std::string, std::vector<std::string>> kDefaultSelector{"worker", {"job-name=tensorflow"}};
@@ -126,17 +125,16 @@ class KubernetesResolver : public Resolver {
   }
 
   Result<void> wait_until_complete(View& view, Deadline limit) {
-    Deadline say = Deadline::after(kSayFirst);
+    WaitReport report;
     while (!view.awaited.empty() && !limit.expired()) {
-      TFD_TRY(watch_all(limit.earlier_of(say), [this] {
+      TFD_TRY(watch_all(limit.earlier_of(Deadline::at(report.next())), [this] {
         if (!knows_owners()) return true;
         const auto now = look_again();
         return !now || now->awaited.empty();
       }));
       view = TFD_TRY(look(limit.earlier_of(Deadline::after(seconds(10)))));
-      if (view.awaited.empty() || limit.expired() || !say.expired()) continue;
-      environment_.log.warning("waiting for {}", shorten(view.awaited));
-      say = Deadline::after(kSayEvery);
+      if (!view.awaited.empty() && !limit.expired() && report.take_due())
+        environment_.log.warning("{}", report.line(shorten(view.awaited)));
     }
     return {};
   }

@@ -8,6 +8,7 @@
 
 #include "device/variable_host.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
@@ -63,7 +64,6 @@ constexpr const char* kTraining = "training";
 constexpr const char* kData = "data";
 
 constexpr Duration kLook = std::chrono::seconds(1);  // poll interval while the chief hasn't begun
-constexpr Duration kTalkAfter = std::chrono::seconds(2);
 constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr Duration kLoadTimeout = std::chrono::minutes(5);
 constexpr Duration kClaimAnswer = std::chrono::seconds(10);  // the present holder is pinged meanwhile
@@ -237,8 +237,7 @@ Result<void> PsSession::initialise(bool may_adopt, const FindState& find, std::u
 
 Result<void> PsSession::attach() {
   const Deadline deadline = Deadline::after(options_.connect_timeout);
-  const auto begun = Clock::now();
-  bool talked = false;
+  WaitReport report;
   TFD_TRY(connect());
   for (;;) {
     const auto running = find_running();
@@ -257,10 +256,7 @@ Result<void> PsSession::attach() {
                         fmt::format("waited {} for {} to initialize the variables",
                                     format_duration(options_.connect_timeout), strategy_.chief_name()),
                         strategy_.chief_name()});
-    if (!talked && Clock::now() - begun > kTalkAfter) {
-      talked = true;
-      say(fmt::format("waiting for {} to initialize the variables", strategy_.chief_name()));
-    }
+    if (report.take_due()) say(report.line(strategy_.chief_name() + " to initialize the variables"));
     wait_for_chief(Deadline::after(kLook).earlier_of(deadline));
   }
 }

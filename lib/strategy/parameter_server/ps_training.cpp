@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ps_session.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/train/data_start.hpp"
@@ -14,7 +15,6 @@ namespace tfd::strategy {
 namespace {
 
 constexpr Duration kChiefLook = std::chrono::seconds(1);
-constexpr Duration kTurnTalk = std::chrono::seconds(5);
 constexpr Duration kEndTogether = std::chrono::milliseconds(200);  // for the others' last steps, before a checkpoint
 // Poll interval while others make the last steps, of which a worker hears at once: the chief's, whose training may be
 // at a checkpoint, and the others', so that all of them together ask as often whatever their number is.
@@ -76,7 +76,7 @@ class PsDriver final : public train::StepDriver {
   int replicas_ = 1;
   std::vector<std::string> devices_;                   // set if there is an engine
   std::optional<SplitProvider> turns_;                 // set if data are dynamically sharded
-  std::optional<Deadline> turn_talk_;                  // while idle: when to report it
+  std::optional<WaitReport> idle_;                     // while it has no turn
   std::int64_t step_ = 0;                              // the global step, as last read
   bool stopped_ = false;                               // the chief ended the training before the last step
   Deadline chief_look_ = Deadline::after(kChiefLook);  // next check that this is still the chief
@@ -197,14 +197,12 @@ Result<std::optional<std::int64_t>> PsDriver::take_turn() {
   const auto stop = session_.interruption().get_token();
   const auto turn = TFD_TRY(turns_->next(session_.servers(), Deadline::after(turn_look()), stop));
   if (turn) {
-    turn_talk_.reset();
+    idle_.reset();
     TFD_TRY(runner_->go_to(train_.function, *turn));
-  } else if (!turn_talk_) {
-    turn_talk_ = Deadline::after(kTurnTalk);
-  } else if (turn_talk_->expired()) {
-    turn_talk_ = Deadline::never();
-    if (options_.train.say)
-      options_.train.say(fmt::format("waiting for {} to make the last steps", fmt::join(turns_->waits_for(), ", ")));
+  } else if (!idle_) {
+    idle_ = WaitReport();
+  } else if (idle_->take_due() && options_.train.say) {
+    options_.train.say(idle_->line(fmt::format("{} to make the last steps", fmt::join(turns_->waits_for(), ", "))));
   }
   return turn;
 }

@@ -7,6 +7,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/task/epoch.hpp"
 
 namespace tfd::task {
@@ -18,8 +19,7 @@ constexpr const char* kWorkers = "workers";
 constexpr const char* kChief = "chief";
 
 constexpr Duration kLook = std::chrono::milliseconds(500);  // between two looks at what the others do
-constexpr Duration kTalkAfter = std::chrono::seconds(2);
-constexpr Duration kGone = std::chrono::seconds(5);  // time for a restart
+constexpr Duration kGone = std::chrono::seconds(5);         // time for a restart
 constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr std::size_t kMostNamed = 8;  // workers that a line names
 
@@ -167,8 +167,7 @@ std::vector<std::string> WorkerGroup::names_of(const std::vector<const Other*>& 
 
 Result<bool> WorkerGroup::wait(const Wait& how) {
   Others others(options_.workers);
-  const Deadline talk = Deadline::after(kTalkAfter);
-  bool talked = false;
+  WaitReport report;
   TFD_TRY(look_at(others, Deadline::after(Duration::zero())));
   for (;;) {
     std::vector<std::string> reasons;
@@ -185,9 +184,8 @@ Result<bool> WorkerGroup::wait(const Wait& how) {
       return true;
     }
     if (how.deadline.expired()) return false;
-    if (!talked && talk.expired() && options_.say)
-      options_.say(fmt::format("waiting for {} {}", fmt::join(names_of(missing), ", "), how.what));
-    talked = talked || talk.expired();
+    if (report.take_due() && options_.say)
+      options_.say(report.line(fmt::format("{} {}", fmt::join(names_of(missing), ", "), how.what)));
     TFD_TRY(look_at(others, Deadline::after(kLook).earlier_of(how.deadline)));
   }
 }

@@ -102,26 +102,26 @@ TEST_CASE("agreement: all start when the last has come, in the order in which th
         fmt::format("0 start 0 as 0/0,1 of {0}; 9 start 0 as 1/2 of {0}; 5 start 0 as 2/3 of {0}", all));
 }
 
-TEST_CASE("agreement: says every ten seconds who is missing, and gives up after --join") {
-  Agreement agreement({.bounds = {.least = 3, .most = 3}, .join = 25s}, kStart);
+TEST_CASE("agreement: says who is missing after ten seconds and every thirty, and gives up after --join") {
+  Agreement agreement({.bounds = {.least = 3, .most = 3}, .join = 45s}, kStart);
   REQUIRE(agreement.join(0, host(0), kStart));
   CHECK(agreement.next() == kStart + 10s);
   agreement.tick(kStart + 10s);
   CHECK(said(agreement) == "0 say waiting for 2 more launchers; h0 is here (10s so far)");
   REQUIRE(agreement.join(1, host(1), kStart + 11s));
   CHECK(said(agreement) == "0 say h1 has joined after 11s");
-  agreement.tick(kStart + 20s);
+  agreement.tick(kStart + 40s);
   CHECK(said(agreement) ==
-        "0 say waiting for 1 more launcher; h0 and h1 are here (20s so far); 1 say waiting for 1 more "
-        "launcher; h0 and h1 are here (20s so far)");
-  CHECK(agreement.next() == kStart + 25s);
-  agreement.lose(1, "gone", kStart + 21s);
+        "0 say waiting for 1 more launcher; h0 and h1 are here (40s so far); 1 say waiting for 1 more "
+        "launcher; h0 and h1 are here (40s so far)");
+  CHECK(agreement.next() == kStart + 45s);
+  agreement.lose(1, "gone", kStart + 41s);
   agreement.turned_away();
-  agreement.tick(kStart + 25s);
+  agreement.tick(kStart + 45s);
   CHECK(
       said(agreement) ==
       "0 end 75 by 0: gave up waiting for 2 more launchers; h0 is here, and a launcher with another key, or none, was "
-      "rejected (25s so far) (--join)");
+      "rejected (45s so far) (--join)");
   CHECK(agreement.is_over());
 }
 

@@ -10,12 +10,13 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/wait_report.hpp"
 
 namespace tfd::process {
 
 struct NameWait {
   Deadline deadline;
-  Duration report = std::chrono::seconds(10);             // until a line says so, and again after three times as long
+  Duration report = kFirstWaitReport;                     // until a line says so
   std::function<void(const std::string& line)> say = {};  // may be empty
   std::stop_token interruption = {};
 };

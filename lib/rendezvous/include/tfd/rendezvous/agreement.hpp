@@ -14,6 +14,7 @@
 
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/launch/restarts.hpp"
 #include "tfd/launch/task_group.hpp"
 
@@ -96,12 +97,9 @@ struct AgreementOptions {
   int max_failures = 0;  // within Restarts::kWindow, of an elastic group
   Duration join = std::chrono::minutes(10);
   Duration settle = std::chrono::seconds(10);  // enough have joined, and nobody else for this long; at most thrice
-  Duration report = std::chrono::seconds(10);  // between lines that name missing launchers
+  Duration report = kFirstWaitReport;          // until a line names missing launchers
   Duration grace = std::chrono::seconds(25);   // for members to end after one of them has ended well
 };
-
-/// "12s", "300ms": how long somebody has waited, for people.
-std::string shown_wait(Duration waited);
 
 class Agreement {
  public:
@@ -183,7 +181,8 @@ class Agreement {
   std::vector<std::string> places_;  // addresses of the present start's tasks, by rank
   int least_tasks_ = 0, most_tasks_ = 0;
 
-  Clock::time_point gathering_since_, last_change_, last_report_;
+  WaitReport gathering_;  // also while a running group is short
+  Clock::time_point last_change_;
   std::optional<Clock::time_point> enough_since_;
   std::optional<Clock::time_point> not_before_;  // the next start after a failure
   bool has_changed_ = true;                      // somebody came or went since the last start
@@ -195,7 +194,6 @@ class Agreement {
   std::optional<Clock::time_point> finish_at_;  // a member has ended well, and no other one is known
   std::optional<Clock::time_point> done_at_;  // the same, but others say that they are members: they are to end by then
   bool is_short_ = false;                     // fewer than enough are left of the running ones
-  bool has_said_missing_ = false;             // a line named the ones that are missing now
   bool starts_again_ = false;                 // after kEnding
   bool has_expired_ = false;
   bool has_turned_away_ = false;

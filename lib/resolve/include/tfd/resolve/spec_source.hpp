@@ -22,6 +22,7 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/log.hpp"
 #include "tfd/base/units.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/cluster/cluster_config.hpp"
 #include "tfd/process/fd.hpp"
 
@@ -34,9 +35,10 @@ class InputReader {
   explicit InputReader(int fd, std::string name = "stdin") : fd_(fd), name_(std::move(name)) {}
   /// One JSON document (an object), as soon as its last brace has come. nullopt at an end of file before the first byte
   /// that isn't white space. kInvalidArgument if it can't become JSON, kDataLoss for a document that is cut off,
-  /// kResourceExhausted for one of more than 256 MiB, kDeadlineExceeded. `while_waiting` is called once, after 2 s of
-  /// silence.
-  Result<std::optional<std::string>> next_document(Deadline deadline, const std::function<void()>& while_waiting);
+  /// kResourceExhausted for one of more than 256 MiB, kDeadlineExceeded. `on_wait` is called when a line
+  /// about the wait is due.
+  Result<std::optional<std::string>> next_document(Deadline deadline,
+                                                   const std::function<void(const WaitReport&)>& on_wait);
   /// One line without its newline; nullopt at the end of file. The last line needs no newline.
   Result<std::optional<std::string>> next_line(Deadline deadline);
   int fd() const { return fd_; }
@@ -45,7 +47,7 @@ class InputReader {
 
  private:
   Result<bool> fill(Deadline deadline);  // false at the end of file
-  Result<bool> skip_to_document(Deadline deadline, const std::function<void()>& while_waiting);
+  Result<bool> skip_to_document(Deadline deadline, const std::function<void(const WaitReport&)>& on_wait);
   std::string take(std::size_t count);
 
   int fd_;
