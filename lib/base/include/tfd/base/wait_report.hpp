@@ -16,7 +16,7 @@
 
 namespace tfd {
 
-/// Until the first line of a wait. The others follow after three times as long each.
+/// Time until the first line of a wait. Each of the others follows after three times as long.
 inline constexpr Duration kFirstWaitReport = std::chrono::seconds(10);
 
 class WaitReport {

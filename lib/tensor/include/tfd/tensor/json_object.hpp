@@ -137,7 +137,7 @@ class JsonObject {
   void note(std::string_view key, std::string_view what, Code code = Code::kInvalidArgument);
   /// Notes the error of a part that was read on its own; its message has the path.
   void note(Error error);
-  /// Notes an error if the key is there: it is understood, but isn't accepted here, and no hint names it.
+  /// Notes an error if the key exists: it is understood, but not accepted here, and no hint names it.
   void refuse(std::string_view key, Code code, std::string_view why);
 
   /// An unknown key, for a missing one is most often one that is misspelt; else the first error.
