@@ -9,16 +9,17 @@
 #include <thread>
 
 #include "command_lines.hpp"
-#include "command_process.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/command/command_process.hpp"
+#include "tfd/function/command.hpp"
 
 namespace tfd::function {
 namespace {
 
 class CommandFunction final : public Function {
  public:
-  CommandFunction(CommandDef command, CommandPlace place, hlo::Signature signature)
+  CommandFunction(command::CommandDef command, command::CommandPlace place, hlo::Signature signature)
       : command_(std::move(command)),
         place_(std::move(place)),
         signature_(std::move(signature)),
@@ -51,7 +52,7 @@ class CommandFunction final : public Function {
   }
 
   Answer run_once(const std::string& line) const {
-    auto process = TFD_TRY(CommandProcess::start(command_, place_));
+    auto process = TFD_TRY(command::CommandProcess::start(command_, place_));
     const std::string text = TFD_TRY(process.run_once(line, most_, Deadline::after(command_.timeout)));
     if (signature_.results.empty()) return std::vector<tensor::Tensor>{};
     auto results = parse_results(text, signature_);
@@ -61,7 +62,7 @@ class CommandFunction final : public Function {
 
   void serve(const std::stop_token& stop) {
     const std::stop_callback on_stop(stop, [this] { called_.request(); });
-    std::optional<CommandProcess> filter;
+    std::optional<command::CommandProcess> filter;
     while (const std::string* line = wait_for_call(filter, stop)) {
       Answer answer = ask(filter, *line);
       if (!answer) filter.reset();  // its next line would answer this call, not the next
@@ -73,7 +74,7 @@ class CommandFunction final : public Function {
 
   /// Waits for the next call and returns its line, whose caller is blocked; null at the end. A filter that is stopped
   /// meanwhile ends.
-  const std::string* wait_for_call(std::optional<CommandProcess>& filter, const std::stop_token& stop) {
+  const std::string* wait_for_call(std::optional<command::CommandProcess>& filter, const std::stop_token& stop) {
     for (;;) {
       pollfd fds[] = {{called_.fd(), POLLIN, 0}, {filter && place_.stop ? place_.stop->fd() : -1, POLLIN, 0}};
       ::poll(fds, 2, -1);
@@ -89,14 +90,14 @@ class CommandFunction final : public Function {
     }
   }
 
-  Answer ask(std::optional<CommandProcess>& filter, const std::string& line) const {
+  Answer ask(std::optional<command::CommandProcess>& filter, const std::string& line) const {
     if (filter && filter->is_spoilt()) filter.reset();
     const bool is_fresh = !filter;
-    if (!filter) filter.emplace(TFD_TRY(CommandProcess::start(command_, place_)));
+    if (!filter) filter.emplace(TFD_TRY(command::CommandProcess::start(command_, place_)));
     auto answer = filter->exchange(line, most_, Deadline::after(command_.timeout));
     if (!answer && !is_fresh && filter->left_unread()) {  // it was exiting when we checked
       filter.reset();
-      filter.emplace(TFD_TRY(CommandProcess::start(command_, place_)));
+      filter.emplace(TFD_TRY(command::CommandProcess::start(command_, place_)));
       answer = filter->exchange(line, most_, Deadline::after(command_.timeout));
     }
     const std::string text = TFD_TRY(std::move(answer));
@@ -106,14 +107,14 @@ class CommandFunction final : public Function {
     return results;
   }
 
-  const CommandDef command_;
-  const CommandPlace place_;
+  const command::CommandDef command_;
+  const command::CommandPlace place_;
   const hlo::Signature signature_;
   const std::size_t most_;
   Mutex call_mutex_;  // held by a call
   Mutex mutex_;
   std::condition_variable answered_;
-  const CommandStop called_;  // wakes the filter's thread: for a call, or to end
+  const command::CommandStop called_;  // wakes the filter's thread: for a call, or to end
   const std::string* asked_ TFD_GUARDED_BY(mutex_) = nullptr;
   std::optional<Answer> answer_ TFD_GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
@@ -121,7 +122,8 @@ class CommandFunction final : public Function {
 
 }  // namespace
 
-std::shared_ptr<Function> make_command_function(CommandDef command, CommandPlace place, hlo::Signature signature) {
+std::shared_ptr<Function> make_command_function(command::CommandDef command, command::CommandPlace place,
+                                                hlo::Signature signature) {
   return std::make_shared<CommandFunction>(std::move(command), std::move(place), std::move(signature));
 }
 

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "tfd/base/text.hpp"
+#include "tfd/function/command.hpp"
 #include "tfd/function/plugin.hpp"
 
 namespace tfd::step {
@@ -26,7 +26,7 @@ std::function<void(const Error&)> report_skipped(Log log, std::string dataset) {
 /// Plug-ins that several functions share are loaded once.
 class FunctionMaker {
  public:
-  FunctionMaker(std::shared_ptr<function::Engine> engine, function::CommandPlace place)
+  FunctionMaker(std::shared_ptr<function::Engine> engine, command::CommandPlace place)
       : engine_(std::move(engine)), place_(std::move(place)) {}
 
   Result<OnDevices> make(const program::FunctionDef& def, const hlo::Module& module) {
@@ -38,7 +38,7 @@ class FunctionMaker {
 
  private:
   Result<std::shared_ptr<function::Function>> make_command(const program::FunctionDef& def, const hlo::Module& module) {
-    if (!place_.guard) place_.guard = TFD_TRY(function::GroupGuard::start());
+    if (!place_.guard) place_.guard = TFD_TRY(process::GroupGuard::start());
     return function::make_command_function(def.command, place_, module.signature);
   }
   Result<std::shared_ptr<function::Function>> make_plugin(const program::FunctionDef& def, const hlo::Module& module) {
@@ -48,7 +48,7 @@ class FunctionMaker {
   }
 
   const std::shared_ptr<function::Engine> engine_;  // shared: with functions that are compiled later
-  function::CommandPlace place_;
+  command::CommandPlace place_;
   std::map<std::string, std::shared_ptr<const function::Plugin>> plugins_;
 };
 
@@ -73,11 +73,11 @@ Result<function::Function*> CompiledFunction::choose(const std::vector<tensor::T
 Result<std::unique_ptr<CompiledProgram>> CompiledProgram::make(program::Program program, std::string directory,
                                                                const std::shared_ptr<function::Engine>& engine,
                                                                const Environment& command_environment,
-                                                               std::shared_ptr<const function::CommandStop> stop) {
-  const function::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
+                                                               std::shared_ptr<const command::CommandStop> stop) {
+  const command::CommandPlace place{directory, command_environment, nullptr, std::move(stop)};
   const auto maker = std::make_shared<FunctionMaker>(engine, place);  // shared by the functions
   std::unique_ptr<CompiledProgram> out(new CompiledProgram(std::move(program), std::move(directory)));
-  out->commands_ = std::make_shared<const function::CommandPlace>(place);
+  out->commands_ = std::make_shared<const command::CommandPlace>(place);
   for (const program::VariableDef& variable : out->program_.variables)
     if (variable.per_worker) out->per_worker_.insert(variable.name);
   for (const program::FunctionDef& def : out->program_.functions) {
@@ -112,10 +112,10 @@ Result<void> CompiledProgram::compile() const {
   return {};
 }
 
-void CompiledProgram::stop_data_with(std::shared_ptr<const function::CommandStop> stop) {
-  function::CommandPlace place = *commands_;
+void CompiledProgram::stop_data_with(std::shared_ptr<const command::CommandStop> stop) {
+  command::CommandPlace place = *commands_;
   place.stop = std::move(stop);
-  commands_ = std::make_shared<const function::CommandPlace>(std::move(place));
+  commands_ = std::make_shared<const command::CommandPlace>(std::move(place));
 }
 
 Result<const CompiledFunction*> CompiledProgram::find_function(const std::string& name) const {

@@ -5,7 +5,7 @@
 // steps follows from the elements of all epochs (as the ClusterCoordinator page recommends).
 #include <algorithm>
 
-#include "tfd/function/command.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/step/program_data.hpp"
 #include "tfd/train/epochs.hpp"
 
@@ -43,7 +43,7 @@ Result<std::int64_t> count_elements(const program::Program& program, const std::
   data::DatasetContext context;
   context.directory = options.data_root;  // else as stated in the program
   if (options.make_engine)
-    context.commands = std::make_shared<const function::CommandPlace>(function::CommandPlace{
+    context.commands = std::make_shared<const command::CommandPlace>(command::CommandPlace{
         options.data_root.empty() ? program.directory : options.data_root, options.command_environment});
   context.find_function = [&](const std::string& function, const data::ElementSpec&,
                               const std::vector<std::string>& fields) { return stand_in(program, function, fields); };

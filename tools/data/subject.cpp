@@ -7,8 +7,8 @@
 #include "../plugin_options.hpp"
 #include "tfd/base/file.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/data/plan.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/process/fd.hpp"
 #include "tfd/program/names.hpp"
 #include "tfd/program/program.hpp"
@@ -33,7 +33,7 @@ Result<Subject> open_pipeline(const Request& request, const ordered_json& json, 
     return fail(Code::kUsage, "--set is for programs, and {} is a pipeline", printable(request.file));
   if (request.file != "-") context.directory = std::filesystem::path(request.file).parent_path().string();
   if (!request.data_root.empty()) context.directory = request.data_root;
-  context.commands = std::make_shared<const function::CommandPlace>(function::CommandPlace{context.directory, io.env});
+  context.commands = std::make_shared<const command::CommandPlace>(command::CommandPlace{context.directory, io.env});
   data::Plan plan = TFD_TRY(data::parse_plan(json), printable(request.file));
   Subject subject{std::move(plan), {}};
   subject.make = [file = printable(request.file),

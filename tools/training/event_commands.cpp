@@ -82,7 +82,7 @@ Result<std::shared_ptr<EventCommands>> EventCommands::start(const std::vector<st
   }
   std::shared_ptr<EventCommands> out(new EventCommands(std::move(tool), std::move(interrupts),
                                                        TFD_TRY(process::make_pipe()),
-                                                       TFD_TRY(function::GroupGuard::start()), io));
+                                                       TFD_TRY(process::GroupGuard::start()), io));
   for (Command& command : commands) out->enqueue(std::move(command));
   for (const auto& queue : out->queues_)
     queue->thread = std::jthread([all = out.get(), own = queue.get()] { all->serve(*own); });

@@ -14,8 +14,8 @@
 
 #include "tfd/base/thread_annotations.hpp"
 #include "tfd/cli/tool.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/group_guard.hpp"
 #include "tfd/train/training.hpp"
 
 namespace tfd::training {
@@ -54,7 +54,7 @@ class EventCommands {
   };
 
   EventCommands(std::string tool, std::shared_ptr<train::Interrupts> interrupts, process::Pipe ending,
-                std::shared_ptr<function::GroupGuard> guard, cli::Io& io)
+                std::shared_ptr<process::GroupGuard> guard, cli::Io& io)
       : tool_(std::move(tool)),
         interrupts_(std::move(interrupts)),
         ending_(std::move(ending)),
@@ -69,7 +69,7 @@ class EventCommands {
   const std::string tool_;
   const std::shared_ptr<train::Interrupts> interrupts_;  // with the training
   process::Pipe ending_;                                 // its writer is closed when the running commands are to end
-  const std::shared_ptr<function::GroupGuard> guard_;    // kills the commands if this process dies
+  const std::shared_ptr<process::GroupGuard> guard_;     // kills the commands if this process dies
   cli::Io& io_;
   Mutex mutex_;
   std::condition_variable changed_;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tfd/base/stalls.hpp"
-#include "tfd/function/command.hpp"
+#include "tfd/command/command.hpp"
 
 namespace tfd::data {
 namespace {
@@ -148,7 +148,7 @@ class ByteReader::Inflater {
 };
 
 ByteReader::ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater,
-                       std::unique_ptr<function::CommandOutput> output)
+                       std::unique_ptr<command::CommandOutput> output)
     : file_(std::move(file)), inflater_(std::move(inflater)), output_(std::move(output)) {}
 ByteReader::ByteReader(ByteReader&&) noexcept = default;
 ByteReader& ByteReader::operator=(ByteReader&&) noexcept = default;
@@ -162,7 +162,7 @@ Result<ByteReader> ByteReader::open(const std::string& path) {
   return ByteReader(std::move(file), std::move(inflater), nullptr);
 }
 
-ByteReader ByteReader::of_command(const std::string& name, std::unique_ptr<function::CommandOutput> output) {
+ByteReader ByteReader::of_command(const std::string& name, std::unique_ptr<command::CommandOutput> output) {
   return {OpenFile::named(name), nullptr, std::move(output)};
 }
 

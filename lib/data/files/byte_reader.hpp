@@ -13,7 +13,7 @@
 #include "file_stamp.hpp"
 #include "tfd/base/error.hpp"
 
-namespace tfd::function {
+namespace tfd::command {
 class CommandOutput;
 }
 
@@ -50,7 +50,7 @@ class ByteReader {
   /// Errors as OpenFile::open()'s.
   static Result<ByteReader> open(const std::string& path);
   /// The output of a command, which isn't inflated. read() returns the available bytes, at least one before the end.
-  static ByteReader of_command(const std::string& name, std::unique_ptr<function::CommandOutput> output);
+  static ByteReader of_command(const std::string& name, std::unique_ptr<command::CommandOutput> output);
   ByteReader(ByteReader&&) noexcept;
   ByteReader& operator=(ByteReader&&) noexcept;
   ~ByteReader();
@@ -68,11 +68,11 @@ class ByteReader {
 
  private:
   class Inflater;
-  ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater, std::unique_ptr<function::CommandOutput> output);
+  ByteReader(OpenFilePtr file, std::unique_ptr<Inflater> inflater, std::unique_ptr<command::CommandOutput> output);
 
   OpenFilePtr file_;
-  std::unique_ptr<Inflater> inflater_;               // null if not gzipped
-  std::unique_ptr<function::CommandOutput> output_;  // null for a file
+  std::unique_ptr<Inflater> inflater_;              // null if not gzipped
+  std::unique_ptr<command::CommandOutput> output_;  // null for a file
 };
 
 }  // namespace tfd::data

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Records that a command prints. Nothing is read ahead of the reader, and nothing is kept: every pass runs the command.
-#include "tfd/function/command.hpp"
+#include "tfd/command/command.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ RowDatasetPtr make_records(const TfrecordSource& source, FileRowsOptions options
 /// The records of one pass.
 class CommandRecords {
  public:
-  CommandRecords(CommandSource source, FileRowsOptions options, std::shared_ptr<const function::CommandPlace> place)
+  CommandRecords(CommandSource source, FileRowsOptions options, std::shared_ptr<const command::CommandPlace> place)
       : source_(std::move(source)), options_(std::move(options)), place_(std::move(place)) {
     options_.cache_bytes = 0;
     options_.parsing.threads = 0;
@@ -47,7 +47,7 @@ class CommandRecords {
                           name = records.files.paths.front()]() -> Result<ByteReader> {
             if (!place) return fail(Code::kFailedPrecondition, "{}: commands can't be run here", name);
             return ByteReader::of_command(
-                name, std::make_unique<function::CommandOutput>(function::CommandDef{.argv = argv}, *place, stop));
+                name, std::make_unique<command::CommandOutput>(command::CommandDef{.argv = argv}, *place, stop));
           };
           return make_records(records, std::move(options));
         },
@@ -57,7 +57,7 @@ class CommandRecords {
  private:
   const CommandSource source_;
   FileRowsOptions options_;
-  const std::shared_ptr<const function::CommandPlace> place_;
+  const std::shared_ptr<const command::CommandPlace> place_;
 };
 
 class CommandDataset final : public RowDataset {

@@ -70,8 +70,8 @@ class LocalEvaluation {
 
   const program::Program& program_;
   const RunOptions& options_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the datasets
-      std::make_shared<const function::CommandStop>();
+  const std::shared_ptr<const command::CommandStop> stop_data_ =  // shared with the datasets
+      std::make_shared<const command::CommandStop>();
   std::unique_ptr<step::ReplicaRunner> runner_;
 };
 

@@ -76,7 +76,7 @@ class DeviceTrainer {
   /// Ends waits for data, for good unless renew_data() follows. For any thread, but not beside renew_data().
   void stop_data() { stop_data_->request(); }
   /// Data may be waited for again, from move_to() on, which reads them anew.
-  void renew_data() { stop_data_ = std::make_shared<const function::CommandStop>(); }
+  void renew_data() { stop_data_ = std::make_shared<const command::CommandStop>(); }
 
   /// A step that is finished, or still running on the devices.
   struct Made {
@@ -130,8 +130,8 @@ class DeviceTrainer {
   const program::Program& program_;
   const program::TrainDef& train_;
   const DeviceTrainingOptions& options_;
-  std::shared_ptr<const function::CommandStop> stop_data_ =  // shared with the runner, like the engine
-      std::make_shared<const function::CommandStop>();
+  std::shared_ptr<const command::CommandStop> stop_data_ =  // shared with the runner, like the engine
+      std::make_shared<const command::CommandStop>();
   step::LossWatch losses_{program_};
   int replicas_ = 1;       // of the training
   int first_replica_ = 0;  // of this process

@@ -33,7 +33,7 @@ class GroupCall {
   /// True if this member was interrupted, or another one is lost. Cheap enough to be asked between batches.
   bool has_to_stop() const { return is_stopping() || group_->find_lost(); }
   /// Shared with the datasets: an interruption ends their waits.
-  const std::shared_ptr<const function::CommandStop>& stop_data() const { return stop_data_; }
+  const std::shared_ptr<const command::CommandStop>& stop_data() const { return stop_data_; }
   collective::Communicator& communicator() { return group_->communicator(); }
   GroupExchange& exchange() { return *exchange_; }
   int rank() const { return group_->communicator().rank(); }
@@ -50,7 +50,7 @@ class GroupCall {
   const std::string& function_;
   const GroupTrainingOptions& options_;
   const train::TrainOptions& train_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ = std::make_shared<const function::CommandStop>();
+  const std::shared_ptr<const command::CommandStop> stop_data_ = std::make_shared<const command::CommandStop>();
   std::stop_source interruption_;
   std::atomic<std::int64_t> element_ = 0;
   std::int64_t round_ = 0;

@@ -96,8 +96,8 @@ class PsSession {
   std::unique_ptr<VariableHost> host_;
   std::optional<task::WorkerGroup> group_;
   std::stop_source interrupted_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the runner
-      std::make_shared<const function::CommandStop>();
+  const std::shared_ptr<const command::CommandStop> stop_data_ =  // with the runner
+      std::make_shared<const command::CommandStop>();
   std::uint64_t seen_training_ = 0;  // the key's version when the wait for the chief ended
   bool adopted_ = false;
   bool stopped_ = false;         // a local training

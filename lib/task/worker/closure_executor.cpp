@@ -37,7 +37,7 @@ ClosureExecutor::ClosureExecutor(transport::Endpoint& endpoint, const TaskServer
     : endpoint_(endpoint),
       options_(options),
       activity_(activity),
-      stop_commands_(std::make_shared<const function::CommandStop>()),
+      stop_commands_(std::make_shared<const command::CommandStop>()),
       replicas_(options.devices) {}
 
 void ClosureExecutor::end() {

@@ -29,7 +29,7 @@ class ClosureExecutor {
   /// When it last did the endpoint's I/O, while it waited for variables; the executor's thread.
   Clock::time_point driven() const { return driven_; }
   /// Stop signal of the program's commands, which end while it is requested. From any thread.
-  const function::CommandStop& commands() const { return *stop_commands_; }
+  const command::CommandStop& commands() const { return *stop_commands_; }
 
   /// Loads the program that was sent, unless it is loaded already: then only iterators created by name are dropped. A
   /// failure leaves the previous program in place.
@@ -88,7 +88,7 @@ class ClosureExecutor {
   transport::Endpoint& endpoint_;
   const TaskServerOptions& options_;
   Activity& activity_;
-  const std::shared_ptr<const function::CommandStop> stop_commands_;  // shared with the commands
+  const std::shared_ptr<const command::CommandStop> stop_commands_;  // shared with the commands
   std::atomic<std::uint64_t> epoch_{0};
   std::stop_token stop_;  // of the current run
   Clock::time_point driven_{};

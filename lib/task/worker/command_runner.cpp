@@ -166,7 +166,7 @@ Result<int> CommandRunner::open(const CommandSession& asked) {
   if (::stat(asked.directory.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     return fail(Code::kFailedPrecondition, "{} has no directory {}: --workdir says where commands run", task_,
                 printable(asked.directory));
-  if (!guard_) guard_ = TFD_TRY(function::GroupGuard::start());
+  if (!guard_) guard_ = TFD_TRY(process::GroupGuard::start());
   Session& session = sessions_[asked.epoch];
   if (session.asked.generation != asked.generation) {
     if (session.asked.generation > asked.generation) return fail(Code::kAborted, "{}: there is a newer session", task_);

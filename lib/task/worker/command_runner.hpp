@@ -18,9 +18,9 @@
 #include "messages/command_messages.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/thread_annotations.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
+#include "tfd/process/group_guard.hpp"
 #include "tfd/task/task_server_options.hpp"
 
 namespace tfd::task {
@@ -81,7 +81,7 @@ class CommandRunner {
 
   const TaskServerOptions& options_;
   const std::string task_;
-  std::shared_ptr<function::GroupGuard> guard_;
+  std::shared_ptr<process::GroupGuard> guard_;
   process::Pipe wake_;
   process::EventLoop loop_;
   std::map<std::uint64_t, Session> sessions_;  // by epoch

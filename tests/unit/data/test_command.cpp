@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "kit.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/data/tfrecord.hpp"
-#include "tfd/function/command.hpp"
 
 using namespace tfd;
 using namespace tfd::data;
@@ -17,8 +17,8 @@ namespace {
 
 DatasetContext running(const TemporaryDirectory& directory) {
   DatasetContext context = directory.context();
-  context.commands = std::make_shared<const function::CommandPlace>(
-      function::CommandPlace{directory.path(), Environment::of_process()});
+  context.commands =
+      std::make_shared<const command::CommandPlace>(command::CommandPlace{directory.path(), Environment::of_process()});
   return context;
 }
 

@@ -17,7 +17,7 @@
 #include "tfd/base/error.hpp"
 #include "tfd/tensor/tensor.hpp"
 
-namespace tfd::function {
+namespace tfd::command {
 struct CommandPlace;
 }
 
@@ -132,7 +132,7 @@ struct DatasetContext {
   /// waits for the element that is being made. 0: none.
   std::int64_t ahead = 0;
   /// Where the commands of sources run. Null: their iterators are errors.
-  std::shared_ptr<const function::CommandPlace> commands = {};  // shared: by the context and the sources
+  std::shared_ptr<const command::CommandPlace> commands = {};  // shared: by the context and the sources
   Parsing parsing = {};
 };
 

@@ -21,9 +21,9 @@
 #include "tfd/base/compat.hpp"
 #include "tfd/base/deadline.hpp"
 #include "tfd/base/error.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/data/dataset.hpp"
 #include "tfd/data/plan.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/program/modules.hpp"
@@ -130,8 +130,8 @@ enum class FunctionKind { kModule, kPlugin, kCommand };
 struct FunctionDef {
   std::string name;
   FunctionKind kind = FunctionKind::kModule;
-  std::string plugin_function = {};   // a plug-in's own name for it
-  function::CommandDef command = {};  // of a command
+  std::string plugin_function = {};  // a plug-in's own name for it
+  command::CommandDef command = {};  // of a command
   /// The function for several batch sizes, or for any; at least one module. A plug-in or command has one, too: its
   /// signature, and the plug-in's bytes as code.
   Modules modules;

@@ -12,8 +12,8 @@
 
 #include "tfd/base/lazy.hpp"
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/data/plan.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/program/program.hpp"
 #include "tfd/step/compile_ahead.hpp"
@@ -66,7 +66,7 @@ class CompiledProgram {
   static Result<std::unique_ptr<CompiledProgram>> make(program::Program program, std::string directory,
                                                        const std::shared_ptr<function::Engine>& engine,
                                                        const Environment& command_environment = {},
-                                                       std::shared_ptr<const function::CommandStop> stop = {});
+                                                       std::shared_ptr<const command::CommandStop> stop = {});
   CompiledProgram(const CompiledProgram&) = delete;
   CompiledProgram& operator=(const CompiledProgram&) = delete;
 
@@ -80,7 +80,7 @@ class CompiledProgram {
   Result<const CompiledFunction*> find_function(const std::string& name) const;
   bool is_per_worker(std::string_view variable) const { return per_worker_.contains(variable); }
   /// Replaces `stop` for commands that print data; commands that are functions keep `stop`.
-  void stop_data_with(std::shared_ptr<const function::CommandStop> stop);
+  void stop_data_with(std::shared_ptr<const command::CommandStop> stop);
   /// Sets the log of elements that datasets skip because of errors: at the 1st, the 10th, the 100th, ….
   void set_log(Log log) { log_ = std::move(log); }
   /// Replaces the log: called with each of those errors.
@@ -107,7 +107,7 @@ class CompiledProgram {
   data::SharedSources sources_;
   Log log_;
   std::function<void(const Error&)> skipped_;
-  std::shared_ptr<const function::CommandPlace> commands_;  // shared with the datasets
+  std::shared_ptr<const command::CommandPlace> commands_;  // shared with the datasets
 };
 
 }  // namespace tfd::step

@@ -16,8 +16,8 @@
 #include "tfd/base/environment.hpp"
 #include "tfd/base/error.hpp"
 #include "tfd/base/log.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/data/plan.hpp"
-#include "tfd/function/command.hpp"
 #include "tfd/function/function.hpp"
 #include "tfd/step/call.hpp"
 #include "tfd/step/compile_ahead.hpp"
@@ -63,7 +63,7 @@ struct ReplicaOptions {
   Environment command_environment = {};
   /// Stop signal for commands that print data, shared with the caller: a step or an evaluation that waits for them
   /// fails with kCancelled, and elements that such a step took don't count.
-  std::shared_ptr<const function::CommandStop> stop_data = {};
+  std::shared_ptr<const command::CommandStop> stop_data = {};
   LookUpRows look_up = {};     // for tables that aren't among a call's variables
   RunAtOnce run_at_once = {};  // runs the replicas; empty: threads of its own
   /// Outputs of all replicas, of `own`, where others have some (shared_replicas): run() then returns, and reduces,

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "tfd/function/command.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/step/replica_copies.hpp"
 #include "tfd/strategy/strategy.hpp"
 
@@ -69,8 +69,8 @@ class LoadedProgram {
 
   Strategy& strategy_;
   const program::Program& program_;
-  const std::shared_ptr<const function::CommandStop> stop_data_ =  // with the datasets
-      std::make_shared<const function::CommandStop>();
+  const std::shared_ptr<const command::CommandStop> stop_data_ =  // with the datasets
+      std::make_shared<const command::CommandStop>();
   step::ReplicaCopies copies_;
   std::unique_ptr<VariableHost> host_;
   std::map<std::string, std::unique_ptr<DistributedVariable>, std::less<>> variables_;

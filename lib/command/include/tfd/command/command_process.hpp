@@ -1,16 +1,16 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// One running command: its input, its output and its exit status. Private to the room.
+// One running command: its input, its output and its exit status.
 // Thread rule: one thread, which lives as long as the command.
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "tfd/function/command.hpp"
+#include "tfd/command/command.hpp"
 #include "tfd/process/child.hpp"
 
-namespace tfd::function {
+namespace tfd::command {
 
 class CommandProcess {
  public:
@@ -52,7 +52,7 @@ class CommandProcess {
 
   std::string name_;
   std::optional<process::Child> child_;
-  std::shared_ptr<const GroupGuard> guard_;
+  std::shared_ptr<const process::GroupGuard> guard_;
   std::shared_ptr<const CommandStop> stop_, other_stop_;
   process::Fd in_, out_, err_;
   bool left_unread_ = false;
@@ -60,4 +60,4 @@ class CommandProcess {
   std::string errors_;  // the end of its stderr
 };
 
-}  // namespace tfd::function
+}  // namespace tfd::command

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "command_process.hpp"
+#include "tfd/command/command_process.hpp"
 
-namespace tfd::function {
+namespace tfd::command {
 namespace {
 
 constexpr std::size_t kMostPrinted = std::size_t{1} << 20;  // bytes buffered until they are read
@@ -39,7 +39,7 @@ void CommandOutput::run(const std::stop_token& stop) {
 
 // Reads the output of the command until it ends.
 Result<void> CommandOutput::print(const std::stop_token& stop) {
-  if (!place_.guard) place_.guard = TFD_TRY(GroupGuard::start());
+  if (!place_.guard) place_.guard = TFD_TRY(process::GroupGuard::start());
   CommandProcess process = TFD_TRY(CommandProcess::start(command_, place_));
   const auto stopped = std::make_shared<CommandStop>();
   const auto request = [&] { stopped->request(); };
@@ -56,4 +56,4 @@ Result<void> CommandOutput::print(const std::stop_token& stop) {
   }
 }
 
-}  // namespace tfd::function
+}  // namespace tfd::command

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "command_process.hpp"
+#include "tfd/command/command_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "tfd/base/units.hpp"
 #include "tfd/process/relay.hpp"
 
-namespace tfd::function {
+namespace tfd::command {
 namespace {
 
 constexpr std::size_t kPiece = 64 * 1024;
@@ -208,4 +208,4 @@ bool CommandProcess::is_spoilt() {
   return !out_ || !output_.empty() || has_ended(Deadline::after(Duration::zero()));
 }
 
-}  // namespace tfd::function
+}  // namespace tfd::command

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tfd/process/group_guard.hpp"
+
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -10,9 +11,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "tfd/function/command.hpp"
-
-namespace tfd::function {
+namespace tfd::process {
 namespace {
 
 constexpr std::size_t kMostGroups = 16384;
@@ -49,7 +48,7 @@ constexpr int kInput = 3;
 }  // namespace
 
 Result<std::shared_ptr<GroupGuard>> GroupGuard::start() {
-  process::Pipe pipe = TFD_TRY(process::make_pipe());
+  Pipe pipe = TFD_TRY(make_pipe());
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited: only SIGKILL ends it before us
@@ -73,16 +72,4 @@ void GroupGuard::remove(pid_t group) const {
   }
 }
 
-CommandStop::CommandStop() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-void CommandStop::request() const {
-  constexpr std::uint64_t kOnce = 1;
-  [[maybe_unused]] const auto written = ::write(event_.get(), &kOnce, sizeof kOnce);
-}
-
-void CommandStop::clear() const {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto read = ::read(event_.get(), &count, sizeof count);
-}
-
-}  // namespace tfd::function
+}  // namespace tfd::process
