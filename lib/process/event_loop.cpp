@@ -2,6 +2,8 @@
 #include "tfd/process/event_loop.hpp"
 
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -27,6 +29,34 @@ void EventLoop::cancel(TimerId timer) {
     timers_.erase(entry);
     return;
   }
+}
+
+Result<void> EventLoop::accept_posts() {
+  if (wake_) return {};
+  wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) return fail_errno(errno, "cannot make an event descriptor");
+  watch(wake_.get(), POLLIN, [this](short) { do_posted(); });
+  return {};
+}
+
+void EventLoop::post(std::function<void()> work) {
+  {
+    const MutexLock lock(mutex_);
+    posted_.push_back(std::move(work));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);  // full: the loop is woken anyway
+}
+
+void EventLoop::do_posted() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
+  std::vector<std::function<void()>> posted;
+  {
+    const MutexLock lock(mutex_);
+    posted.swap(posted_);
+  }
+  for (const auto& work : posted) work();
 }
 
 Result<void> EventLoop::turn(Deadline deadline) {

@@ -30,11 +30,11 @@ class Guest final : public Rendezvous {
   }
 
   Result<void> open() {
-    inbox_ = TFD_TRY(Inbox::make(loop_));
+    TFD_TRY(loop_.accept_posts());
     transport::EndpointOptions options = endpoint_options(options_);
     options.name = "launcher";
     options.heartbeat_timeout = kNamedAfter;
-    options.on_peer = [this](const transport::PeerEvent& event) { inbox_->post([this, event] { on_peer(event); }); };
+    options.on_peer = [this](const transport::PeerEvent& event) { poster_.post([this, event] { on_peer(event); }); };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)));
     const Duration patience = std::max(options_.silence - kNamedAfter, Duration::zero());
     peer_ = endpoint_->add_peer("rendezvous", cluster::format_address(options_.at), {.patience = patience});
@@ -184,7 +184,7 @@ class Guest final : public Rendezvous {
     message.meta = std::move(meta);
     endpoint_->request(peer_, std::move(message), deadline,
                        [this, then = std::move(then)](Result<transport::Message> answer) {
-                         inbox_->post([then, answer = std::move(answer)] { then(answer); });
+                         poster_.post([then, answer = std::move(answer)] { then(answer); });
                        });
   }
 
@@ -200,8 +200,8 @@ class Guest final : public Rendezvous {
   bool is_done_ = false;
   Clock::time_point until_;  // it asks whether it may join, where the group has as many as it can
   process::EventLoop::TimerId report_timer_ = 0, again_timer_ = 0, stranger_timer_ = 0;
-  std::unique_ptr<Inbox> inbox_;
-  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the inbox
+  const Poster poster_{loop_};
+  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread posts
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ class Holder final : public Rendezvous {
   }
 
   Result<void> open() {
-    inbox_ = TFD_TRY(Inbox::make(loop_));
+    TFD_TRY(loop_.accept_posts());
     Joining own = TFD_TRY(options_.bring());
     TFD_TRY(agreement_.join(kHolder, std::move(own), Clock::now()));
     transport::EndpointOptions options = endpoint_options(options_);
@@ -35,23 +35,23 @@ class Holder final : public Rendezvous {
     options.caller_timeout = options_.silence;
     options.handler = [this](const transport::Caller& caller, transport::Message request,
                              transport::Responder responder) {
-      inbox_->post([this, caller, request = std::move(request),
+      poster_.post([this, caller, request = std::move(request),
                     answer = std::make_shared<transport::Responder>(std::move(responder))] {
         handle(caller, request, std::move(*answer));  // shared since std::function copies
       });
     };
     options.on_caller_gone = [this](const transport::Caller& caller) {
-      inbox_->post([this, caller] { on_gone(caller); });
+      poster_.post([this, caller] { on_gone(caller); });
     };
-    options.on_turned_away = [this] { inbox_->post([this] { agreement_.turned_away(); }); };
+    options.on_turned_away = [this] { poster_.post([this] { agreement_.turned_away(); }); };
     endpoint_ = TFD_TRY(options_.make_endpoint(std::move(options)));
-    inbox_->post([this] { pump(); });  // not from here: the caller doesn't have us yet
+    poster_.post([this] { pump(); });  // not from here: the caller doesn't have us yet
     return {};
   }
 
   void report(const Report& report) override {
     agreement_.report(kHolder, report, Clock::now());
-    inbox_->post([this] { pump(); });
+    poster_.post([this] { pump(); });
   }
   bool is_done() const override { return has_ended_ && (guests_.empty() || is_farewell_over_); }
   bool has_joined() const override { return true; }
@@ -150,8 +150,8 @@ class Holder final : public Rendezvous {
   bool has_ended_ = false;
   bool is_farewell_over_ = false;
   process::EventLoop::TimerId timer_ = 0, farewell_ = 0;
-  std::unique_ptr<Inbox> inbox_;
-  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread uses the inbox
+  const Poster poster_{loop_};
+  std::unique_ptr<transport::Endpoint> endpoint_;  // last: its thread posts
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "tfd/base/text.hpp"
 #include "tfd/function/command.hpp"
 #include "tfd/function/plugin.hpp"
 

@@ -3,17 +3,14 @@
 
 #include <limits.h>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "tfd/base/text.hpp"
-#include "tfd/base/thread_annotations.hpp"
 #include "tfd/base/units.hpp"
 #include "tfd/process/child.hpp"
 
@@ -68,39 +65,9 @@ std::string describe(const task::CommandOutcome& outcome) {
 
 }  // namespace
 
-struct Session::Event {
-  std::uint64_t number = 0;
-  std::optional<coordinator::RemoteValue> value;  // absent: its worker was lost
-  std::string task;
-};
-
-struct Session::Box {
-  Mutex mutex;
-  std::vector<Event> events TFD_GUARDED_BY(mutex);
-  process::Fd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-
-  void put(Event event) {
-    {
-      const MutexLock lock(mutex);
-      events.push_back(std::move(event));
-    }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(wake.get(), &one, sizeof one);
-  }
-  std::vector<Event> take() {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto got = ::read(wake.get(), &count, sizeof count);
-    const MutexLock lock(mutex);
-    return std::exchange(events, {});
-  }
-};
-
-Session::Session(const Template& command, SessionOptions options, cli::Io& io, process::SignalSource& signals)
-    : command_(command), options_(options), io_(io), signals_(signals), box_(std::make_shared<Box>()) {}
-
-Session::~Session() = default;
-
 Result<Summary> Session::run(coordinator::ClusterCoordinator& coordinator, Arguments& arguments) {
+  TFD_TRY(loop_->accept_posts());
+  loop_->watch(signals_.fd(), POLLIN, [](short) {});  // wakes: take_signal() reads it
   while (!ends_now_) {
     TFD_TRY(schedule_more(coordinator, arguments));
     if (running_ == 0 && (arguments.has_ended() || summary_.halted)) break;
@@ -162,16 +129,17 @@ Result<void> Session::schedule(coordinator::ClusterCoordinator& coordinator, std
   coordinator::Call call;
   call.label = fmt::format("command {}", number);
   call.command = task::ShellCommand{job.command, number, options_.timeout};
-  call.on_done = [box = box_, number](const coordinator::RemoteValue& value) { box->put({number, value, {}}); };
-  call.on_moved = [box = box_, number](const std::string& task, const std::string&) {
-    box->put({number, std::nullopt, task});
+  const auto post = [this, loop = loop_](Event event) {
+    loop->post([this, event = std::move(event)] { events_.push_back(event); });
   };
+  call.on_done = [post, number](const coordinator::RemoteValue& value) { post({number, value, {}}); };
+  call.on_moved = [post, number](const std::string& task, const std::string&) { post({number, std::nullopt, task}); };
   TFD_TRY(coordinator.schedule(std::move(call)));
   return {};
 }
 
 Result<void> Session::take_events(coordinator::ClusterCoordinator& coordinator) {
-  for (Event& event : box_->take()) {
+  for (Event& event : std::exchange(events_, {})) {
     if (!event.value) {
       TFD_TRY(log_moved(event.number, event.task));
       continue;
@@ -309,10 +277,11 @@ Result<void> Session::write(cli::Output& out, std::string_view text) {
 Result<void> Session::wait(const Arguments& arguments) {
   const bool waits = options_.halt.when == Halt::When::kSoon && running_ > 0;  // for one to end
   const bool wants_more = !summary_.halted && !arguments.has_ended() && has_room() && !waits;
-  pollfd fds[] = {
-      {box_->wake.get(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}, {wants_more ? arguments.fd() : -1, POLLIN, 0}};
-  if (::poll(fds, 3, -1) < 0 && errno != EINTR) return fail_errno(errno, "cannot wait for commands");
-  return {};
+  const int input = wants_more ? arguments.fd() : -1;
+  loop_->watch(input, POLLIN, [](short) {});  // wakes: schedule_more() reads it
+  auto turned = loop_->turn();
+  loop_->forget(input);
+  return turned;
 }
 
 }  // namespace tfd::exec

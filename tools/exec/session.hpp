@@ -17,6 +17,7 @@
 #include "template.hpp"
 #include "tfd/cli/tool.hpp"
 #include "tfd/coordinator/cluster_coordinator.hpp"
+#include "tfd/process/event_loop.hpp"
 #include "tfd/process/signals.hpp"
 
 namespace tfd::exec {
@@ -42,8 +43,8 @@ struct Summary {
 
 class Session {
  public:
-  Session(const Template& command, SessionOptions options, cli::Io& io, process::SignalSource& signals);
-  ~Session();
+  Session(const Template& command, SessionOptions options, cli::Io& io, process::SignalSource& signals)
+      : command_(command), options_(options), io_(io), signals_(signals) {}
   void set_joblog(JobLog log) { joblog_ = std::move(log); }
   /// Sets the commands to skip, by number, if they are unchanged.
   void set_done(std::map<std::uint64_t, Done> done) { before_ = std::move(done); }
@@ -60,8 +61,11 @@ class Session {
     double scheduled = 0;                         // seconds since 1970
     std::optional<task::CommandOutcome> outcome;  // buffered until its turn
   };
-  struct Event;
-  struct Box;
+  struct Event {
+    std::uint64_t number = 0;
+    std::optional<coordinator::RemoteValue> value;  // absent: its worker was lost
+    std::string task;
+  };
 
   bool has_room() const;
   Result<void> schedule_more(coordinator::ClusterCoordinator& coordinator, Arguments& arguments);
@@ -85,7 +89,9 @@ class Session {
   process::SignalSource& signals_;
   std::optional<JobLog> joblog_;
   std::map<std::uint64_t, Done> before_;
-  std::shared_ptr<Box> box_;           // shared with the coordinator's callbacks, which may be late
+  const std::shared_ptr<process::EventLoop> loop_ =  // shared with the coordinator's callbacks, which may be late
+      std::make_shared<process::EventLoop>();
+  std::vector<Event> events_;
   std::map<std::uint64_t, Job> jobs_;  // not printed yet
   std::uint64_t next_number_ = 1;
   std::size_t running_ = 0;

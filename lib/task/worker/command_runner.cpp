@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -64,16 +62,13 @@ void CommandRunner::submit(transport::Message request, transport::Responder resp
     const MutexLock lock(mutex_);
     if (!stopping_) {
       if (!started_) {
-        auto pipe = process::make_pipe();
-        if (!pipe) return responder.reply(fail(std::move(pipe).error()));
-        wake_ = std::move(*pipe);
-        ::fcntl(wake_.read.get(), F_SETFL, O_NONBLOCK);
-        ::fcntl(wake_.write.get(), F_SETFL, O_NONBLOCK);
+        if (auto ready = loop_.accept_posts(); !ready) return responder.reply(fail(std::move(ready).error()));
         thread_ = std::thread([this] { run(); });
         started_ = true;
       }
-      requests_.emplace_back(std::move(request), std::move(responder));
-      [[maybe_unused]] const auto written = ::write(wake_.write.get(), "x", 1);  // full: it is awake
+      const auto shared =  // since std::function copies
+          std::make_shared<transport::Responder>(std::move(responder));
+      loop_.post([this, request = std::move(request), shared] { answer(request, std::move(*shared)); });
       return;
     }
   }
@@ -83,52 +78,33 @@ void CommandRunner::submit(transport::Message request, transport::Responder resp
 void CommandRunner::stop() {
   {
     const MutexLock lock(mutex_);
+    if (started_ && !stopping_) loop_.post([this] { end_all(); });  // nothing is posted after it
     stopping_ = true;
-    if (started_) [[maybe_unused]]
-      const auto written = ::write(wake_.write.get(), "x", 1);
   }
   if (thread_.joinable()) thread_.join();
 }
 
+bool CommandRunner::is_stopping() const {
+  const MutexLock lock(mutex_);
+  return stopping_;
+}
+
 void CommandRunner::run() {
   host_ = host_name();
-  loop_.watch(wake_.read.get(), POLLIN, [this](short) {
-    char drained[256];
-    while (::read(wake_.read.get(), drained, sizeof drained) > 0) {
-    }
-    take_requests();
-  });
   check_leases();
-  for (;;) {
-    {
-      const MutexLock lock(mutex_);
-      if (stopping_ && requests_.empty() && jobs_.empty()) break;
-    }
+  while (!has_ended_all_ || !jobs_.empty())
     if (auto turned = loop_.turn(); !turned) options_.log.error("{}", turned.error().message);
-  }
   sessions_.clear();
   guard_.reset();
 }
 
-void CommandRunner::take_requests() {
-  std::deque<std::pair<transport::Message, transport::Responder>> taken;
-  bool is_stopping = false;
-  {
-    const MutexLock lock(mutex_);
-    taken.swap(requests_);
-    is_stopping = stopping_;
-  }
-  for (auto& [request, responder] : taken) {
-    if (is_stopping)
-      responder.reply(fail(Code::kCancelled, "this task is stopping"));
-    else
-      answer(request, std::move(responder));
-  }
-  if (is_stopping)
-    for (auto& [epoch, session] : sessions_) cancel(session, "this task is stopping");
+void CommandRunner::end_all() {
+  for (auto& [epoch, session] : sessions_) cancel(session, "this task is stopping");
+  has_ended_all_ = true;
 }
 
 void CommandRunner::answer(const transport::Message& request, transport::Responder responder) {
+  if (is_stopping()) return responder.reply(fail(Code::kCancelled, "this task is stopping"));
   switch (static_cast<CommandKind>(request.kind)) {
     case CommandKind::kSession: {
       auto asked = decode_session(request);

@@ -12,7 +12,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "messages/command_messages.hpp"
@@ -65,7 +64,8 @@ class CommandRunner {
   using JobId = std::uint64_t;
 
   void run();
-  void take_requests();
+  void end_all();
+  bool is_stopping() const;
   void answer(const transport::Message& request, transport::Responder responder);
   Result<int> open(const CommandSession& asked);
   void end(std::uint64_t epoch, transport::Responder responder);
@@ -82,15 +82,14 @@ class CommandRunner {
   const TaskServerOptions& options_;
   const std::string task_;
   std::shared_ptr<process::GroupGuard> guard_;
-  process::Pipe wake_;
   process::EventLoop loop_;
   std::map<std::uint64_t, Session> sessions_;  // by epoch
   std::map<JobId, std::unique_ptr<Job>> jobs_;
   JobId next_ = 1;
   std::string host_;
+  bool has_ended_all_ = false;
 
-  Mutex mutex_;
-  std::deque<std::pair<transport::Message, transport::Responder>> requests_ TFD_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;
   bool stopping_ TFD_GUARDED_BY(mutex_) = false;
   bool started_ TFD_GUARDED_BY(mutex_) = false;
   std::atomic<std::uint64_t> done_{0}, unfinished_{0};
