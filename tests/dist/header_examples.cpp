@@ -26,6 +26,7 @@
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/job.hpp"
 #include "tfd/process/signals.hpp"
 #include "tfd/resolve/hostlist.hpp"
 #include "tfd/strategy/loaded_program.hpp"
@@ -115,6 +116,12 @@ Result<void> event_loop(const SignalSource& signals, const bool& done) {
   loop.watch(signals.fd(), POLLIN, [&](short) {});
   while (!done) TFD_TRY(loop.turn());
   return {};
+}
+Result<ExitStatus> job(const Environment& env) {
+  Job job = TFD_TRY(Job::start({.child = {.argv = {"make", "-j8"}, .environment = env}}));
+  const std::string output = TFD_TRY(read_all(job.out.get(), Deadline::after(1min)));  // else ~Job kills the group
+  const ExitStatus status = job.finish();
+  return status;
 }
 
 // resolve

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_runner.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 
 #include "tfd/base/cpus.hpp"
@@ -18,7 +16,6 @@ namespace tfd::task {
 namespace {
 
 constexpr std::size_t kMostOutput = std::size_t{256} << 20;  // bytes of one stream of one command
-constexpr Duration kGrace = std::chrono::seconds(1);         // from SIGTERM to SIGKILL
 constexpr Duration kLeaseCheck = std::chrono::seconds(1);
 constexpr int kMostSlots = 4096;
 
@@ -230,8 +227,6 @@ void CommandRunner::start_waiting(Session& session) {
 }
 
 Result<void> CommandRunner::start(Session& session, Waiting& waiting) {
-  process::Pipe out = TFD_TRY(process::make_pipe());
-  process::Pipe err = TFD_TRY(process::make_pipe());
   const int slot = *session.free_slots.begin();
   process::ChildOptions options{.argv = {"sh", "-c", waiting.command.text},
                                 .environment = options_.native.environment,
@@ -240,27 +235,21 @@ Result<void> CommandRunner::start(Session& session, Waiting& waiting) {
   options.environment.set("TFD_SEQ", std::to_string(waiting.command.number));
   options.environment.set("TFD_JOB_SLOT", std::to_string(slot));
   options.environment.set("TFD_TASK", task_);
-  options.stdout_fd = out.write.get();
-  options.stderr_fd = err.write.get();
-  options.announce_fd = guard_->fd();
   const auto started_at = std::chrono::system_clock::now();
   const auto started = Clock::now();
-  auto child = TFD_TRY(process::Child::start(options));
+  auto processes = TFD_TRY(process::Job::start({.child = std::move(options), .guard = guard_}));
   const JobId id = next_++;
   auto& job = *(jobs_[id] = std::unique_ptr<Job>(
-                    new Job{session.asked.epoch, slot, std::move(waiting.responder), std::move(child)}));
-  job.out = std::move(out.read);
-  job.err = std::move(err.read);
+                    new Job{session.asked.epoch, slot, std::move(waiting.responder), std::move(processes)}));
   job.started = started;
   job.outcome.started_us = microseconds(started_at.time_since_epoch());
   session.free_slots.erase(slot);
   ++session.running;
   for (const bool is_error : {false, true}) {
-    const int fd = is_error ? job.err.get() : job.out.get();
-    ::fcntl(fd, F_SETFL, O_NONBLOCK);
+    const int fd = is_error ? job.processes.err.get() : job.processes.out.get();
     loop_.watch(fd, POLLIN, [this, id, is_error](short) { read(id, is_error); });
   }
-  loop_.watch(job.child.end_fd(), POLLIN, [this, id](short) { finish(id); });
+  loop_.watch(job.processes.end_fd(), POLLIN, [this, id](short) { finish(id); });
   if (waiting.command.timeout > Duration::zero())
     job.timers.push_back(
         loop_.at(started + std::chrono::duration_cast<Clock::duration>(waiting.command.timeout), [this, id] {
@@ -273,7 +262,7 @@ Result<void> CommandRunner::start(Session& session, Waiting& waiting) {
 
 void CommandRunner::read(JobId id, bool is_error) {
   Job& job = *jobs_.at(id);
-  process::Fd& fd = is_error ? job.err : job.out;
+  process::Fd& fd = is_error ? job.processes.err : job.processes.out;
   std::string& text = is_error ? job.errors : job.output;
   const bool more = process::read_available(fd.get(), text, kMostOutput);
   if (text.size() > kMostOutput && !job.outcome.overflowed) {
@@ -287,26 +276,24 @@ void CommandRunner::read(JobId id, bool is_error) {
 }
 
 void CommandRunner::terminate(Job& job, JobId id) {
-  ::kill(-job.child.pid(), SIGTERM);
-  job.timers.push_back(loop_.at(Clock::now() + std::chrono::duration_cast<Clock::duration>(kGrace),
-                                [this, id] { ::kill(-jobs_.at(id)->child.pid(), SIGKILL); }));
+  job.processes.terminate();
+  job.timers.push_back(loop_.at(Clock::now() + std::chrono::duration_cast<Clock::duration>(process::Job::kGrace),
+                                [this, id] { jobs_.at(id)->processes.kill(); }));
 }
 
 void CommandRunner::finish(JobId id) {
   const auto found = jobs_.find(id);
   const std::unique_ptr<Job> job = std::move(found->second);
   jobs_.erase(found);
-  // Kill leftovers of the group before the leader is reaped: until then the number can't be reused.
-  ::kill(-job->child.pid(), SIGKILL);
-  guard_->remove(job->child.pid());
-  loop_.forget(job->child.end_fd());
-  for (process::Fd* fd : {&job->out, &job->err}) {
+  process::Job& processes = job->processes;
+  loop_.forget(processes.end_fd());
+  const process::ExitStatus status = processes.finish();
+  for (process::Fd* fd : {&processes.out, &processes.err}) {
     if (!*fd) continue;
-    process::read_available(fd->get(), fd == &job->out ? job->output : job->errors, kMostOutput);
+    process::read_available(fd->get(), fd == &processes.out ? job->output : job->errors, kMostOutput);
     loop_.forget(fd->get());
   }
   for (const auto timer : job->timers) loop_.cancel(timer);
-  const process::ExitStatus status = job->child.wait(Deadline::never()).value_or(process::ExitStatus::unknown());
   --unfinished_;
   if (job->is_cancelled) {
     job->responder.reply(fail(Code::kCancelled, "{} ended it", task_));

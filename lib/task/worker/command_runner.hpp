@@ -17,9 +17,9 @@
 #include "messages/command_messages.hpp"
 #include "tfd/base/environment.hpp"
 #include "tfd/base/thread_annotations.hpp"
-#include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
 #include "tfd/process/group_guard.hpp"
+#include "tfd/process/job.hpp"
 #include "tfd/task/task_server_options.hpp"
 
 namespace tfd::task {
@@ -53,8 +53,7 @@ class CommandRunner {
     std::uint64_t epoch = 0;
     int slot = 0;
     transport::Responder responder;
-    process::Child child;
-    process::Fd out, err;
+    process::Job processes;
     std::string output, errors;
     CommandOutcome outcome;
     Clock::time_point started{};

@@ -7,8 +7,8 @@
 #include "credentials.hpp"
 #include "tfd/base/text.hpp"
 #include "tfd/cluster/json_value.hpp"
-#include "tfd/process/child.hpp"
 #include "tfd/process/fd.hpp"
+#include "tfd/process/job.hpp"
 
 namespace tfd::resolve::kubernetes {
 namespace {
@@ -136,21 +136,18 @@ Result<ExecStatus> run_exec_plugin(const Access& access, const ResolverEnvironme
   Environment env = environment.env;
   for (const auto& [name, value] : exec.env) env.set(name, value);
   env.set("KUBERNETES_EXEC_INFO", exec_info(exec, access.cluster, access.tls.ca_pem));
-  process::Pipe pipe = TFD_TRY(process::make_pipe());
-  process::ChildOptions options{.environment = std::move(env), .stdout_fd = pipe.write.get()};
-  options.argv = {exec.command};
+  process::ChildOptions options{.argv = {exec.command}, .environment = std::move(env)};
   options.argv.insert(options.argv.end(), exec.args.begin(), exec.args.end());
-  auto child = process::Child::start(options);
-  if (!child) {
-    Error error = std::move(child).error();
+  auto job = process::Job::start({.child = std::move(options), .pipes_errors = false});
+  if (!job) {
+    Error error = std::move(job).error();
     if (error.code == Code::kNotFound && !exec.install_hint.empty())
       error.message += fmt::format("; {}", printable(exec.install_hint));
     return fail(std::move(error).within(what));
   }
-  pipe.write.reset();
-  const auto output = process::read_all(pipe.read.get(), limit, kMostOutput);
-  if (!output) return fail(Error(output.error()).within(what));  // the child is killed
-  const auto status = TFD_TRY(child->wait(limit), what);
+  const auto output = process::read_all(job->out.get(), limit, kMostOutput);
+  if (!output) return fail(Error(output.error()).within(what));  // the job is killed
+  const auto status = TFD_TRY(job->wait(limit), what);
   if (status.code != 0) return fail(Code::kPermissionDenied, "{}: it {}", what, describe(status));
   return parse_exec_status(*output, exec);
 }

@@ -3,12 +3,13 @@
 //
 // One running command: its input, its output and its exit status.
 // Thread rule: one thread, which lives as long as the command.
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tfd/command/command.hpp"
-#include "tfd/process/child.hpp"
+#include "tfd/process/job.hpp"
 
 namespace tfd::command {
 
@@ -17,8 +18,7 @@ class CommandProcess {
   static Result<CommandProcess> start(const CommandDef& command, const CommandPlace& place);
   CommandProcess(CommandProcess&&) noexcept = default;
   CommandProcess& operator=(CommandProcess&&) = delete;
-  /// Kills the whole group.
-  ~CommandProcess();
+  ~CommandProcess() = default;  // kills the whole group
 
   /// Writes `line`, closes stdin, and takes all of stdout; it must exit with 0.
   Result<std::string> run_once(std::string_view line, std::size_t most, Deadline deadline);
@@ -36,25 +36,19 @@ class CommandProcess {
   bool is_spoilt();
 
  private:
-  CommandProcess(std::string name, process::Child child, const CommandPlace& place)
-      : name_(std::move(name)), child_(std::move(child)), guard_(place.guard), stop_(place.stop) {}
+  CommandProcess(std::string name, process::Job job, std::shared_ptr<const CommandStop> stop)
+      : name_(std::move(name)), job_(std::move(job)), stop_(std::move(stop)) {}
   Result<void> turn(std::string_view& to_write, std::size_t most, Deadline deadline);
   Result<void> move_bytes(std::string_view& to_write, std::size_t most, Deadline deadline);
   void read_stderr();
-  bool has_ended(Deadline deadline) const;
   /// Returns the remaining output, once it has exited with 0.
   Result<std::string> end_of_output(Deadline deadline);
-  void ask_to_end();
-  /// Kills the rest of the group, then reaps its leader: in this order, so that the number can't have been reused.
-  process::ExitStatus finish();
   /// "command 'x' WHAT; it exited with 3: LAST LINES".
   Error failure(Code code, std::string what);
 
   std::string name_;
-  std::optional<process::Child> child_;
-  std::shared_ptr<const process::GroupGuard> guard_;
+  process::Job job_;
   std::shared_ptr<const CommandStop> stop_, other_stop_;
-  process::Fd in_, out_, err_;
   bool left_unread_ = false;
   std::string output_;
   std::string errors_;  // the end of its stderr
