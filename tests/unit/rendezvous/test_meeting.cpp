@@ -157,3 +157,11 @@ TEST_CASE("meeting: a guest gives up after --join, and is told why it is refused
     CHECK(pair.guest.failure->code == Code::kPermissionDenied);
   }
 }
+
+TEST_CASE("meeting: the loop doesn't call a side that was destroyed with work posted") {
+  Pair pair;
+  pair.open_holder();  // it has posted its first work
+  pair.holder.rendezvous.reset();
+  REQUIRE(pair.loop.turn(Deadline::after(Duration::zero())));
+  CHECK(pair.holder.commands.empty());
+}
