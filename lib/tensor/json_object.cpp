@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tfd/base/abbreviation.hpp"
+#include "tfd/base/names.hpp"
 #include "tfd/base/text.hpp"
 
 namespace tfd::tensor {
