@@ -99,8 +99,8 @@ Result<strategy::RunOptions> run_options(const Asked& a, const cluster::ClusterC
   with.join_timeout = a.join;
   with.silence = TFD_TRY(run::find_silence(a, io.env));
   const auto bounds = TFD_TRY(run::worker_bounds(a, std::max(run::workers_of(config.cluster), 1), io.env));
-  with.least_workers = bounds.least;
-  with.most_workers = bounds.most;
+  with.min_workers = bounds.least;
+  with.max_workers = bounds.most;
   TFD_TRY(run::obey_launcher(with, io.env));
   with.verify_every = a.verify_every.value_or(with.verify_every);
   if (a.bucket_bytes) with.bucket_bytes = static_cast<std::int64_t>(a.bucket_bytes->count);

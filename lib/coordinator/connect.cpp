@@ -177,8 +177,8 @@ Result<void> Coordinator::wait_for_worker(Deadline deadline) {
   return fail(no_worker(waiting));
 }
 
-// Waits for `state_.changed` until `ready()`, which is called under the lock, or the deadline. If some workers are unusable,
-// whether others still come also depends on time. A long wait is logged, with the missing ones.
+// Waits for `state_.changed` until `ready()`, which is called under the lock, or the deadline. If some workers are
+// unusable, whether others still come also depends on time. A long wait is logged, with the missing ones.
 template <class Ready>
 void Coordinator::wait_for_others(Deadline deadline, const Ready& ready) {
   WaitReport report;

@@ -333,7 +333,7 @@ Result<std::string> Convener::find_holder(Deadline deadline) {
 
 void Convener::begin_meeting() {
   const MutexLock lock(mutex_);
-  Meeting meeting(names(), options_.least, options_.most);
+  Meeting meeting(names(), options_.min_members, options_.max_members);
   if (is_elastic())
     for (const std::string& name : names())
       if (name != own_name()) meeting.set_lost(name, endpoint_->state(peer_of(name)) == transport::PeerState::kLost);
@@ -396,7 +396,7 @@ Result<void> Convener::tell_difference() {
 std::optional<Error> Convener::find_hopeless() const {
   const auto& refusals = roster_.refusals();
   const std::size_t needed =
-      is_elastic() ? std::max<std::size_t>(static_cast<std::size_t>(options_.least), 2) : names().size();
+      is_elastic() ? std::max<std::size_t>(static_cast<std::size_t>(options_.min_members), 2) : names().size();
   if (refusals.empty() || is_open() || roster_.has_generation() || names().size() >= needed + refusals.size())
     return {};
   return refusal_of(refusals.begin()->first);

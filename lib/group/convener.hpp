@@ -40,7 +40,7 @@ class Convener {
   /// Sets what is called, on the endpoint's I/O thread, if this is the first member of a generation and others turn out
   /// to be a generation of the same number: two sides of a cut have gone on, or begun, and this one has to end.
   void on_second_group(std::function<void(Error)> end) { end_ = std::move(end); }
-  bool is_elastic() const { return options_.least > 0; }
+  bool is_elastic() const { return options_.min_members > 0; }
   bool is_first() const { return options_.rank == 0; }
   const Names& names() const { return directory_.names(); }
   const std::string& own_name() const { return directory_.own(); }
@@ -87,7 +87,7 @@ class Convener {
   Result<void> wait(Deadline deadline, const std::function<Names()>& missing);
 
  private:
-  bool is_open() const { return options_.most > 0; }
+  bool is_open() const { return options_.max_members > 0; }
   JoinRequest own_request() const TFD_REQUIRES(mutex_);
   Names described(Names missing) TFD_REQUIRES(mutex_);
   Names joined();  // in the meeting that is held here

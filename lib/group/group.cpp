@@ -32,7 +32,8 @@ Result<std::string> wait_for_host_to_listen_at(const GroupOptions& options, Dead
   const auto& [name, text] = options.members[static_cast<std::size_t>(options.rank)];
   const cluster::Address own = TFD_TRY(cluster::parse_address(text), name);
   // Nobody else ever connects to a group of one.
-  if (options.members.size() == 1 && options.most <= 1) return std::string(cluster::is_ipv6(own) ? "::1" : "127.0.0.1");
+  if (options.members.size() == 1 && options.max_members <= 1)
+    return std::string(cluster::is_ipv6(own) ? "::1" : "127.0.0.1");
   if (!cluster::is_loopback(own) && !options.has_key && !options.is_insecure)
     return fail(
         Code::kPermissionDenied,

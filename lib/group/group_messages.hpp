@@ -13,7 +13,7 @@ namespace tfd::group {
 
 enum class Kind : std::uint16_t {  // numbers that tasks don't use
   kMeet = 25,                      // joins a meeting, and is answered when it ends (meeting.hpp)
-  kAskStop = 26,                   // by a member that was interrupted; the epoch is the generation, the bytes its secret
+  kAskStop = 26,  // by a member that was interrupted; the epoch is the generation, the bytes its secret
 };
 
 inline transport::Message make_message(Kind kind, std::string bytes = {}, std::uint64_t epoch = 0) {

@@ -27,9 +27,9 @@ void check(std::string_view bytes) {
 }
 
 constexpr std::array<void (*)(std::string_view), 11> kChecks{
-    check<task::parse_join, task::format_join>,
-    check<task::parse_result, task::format_result>,
-    check<task::parse_referral, task::format_referral>,
+    check<group::parse_join, group::format_join>,
+    check<group::parse_result, group::format_result>,
+    check<group::parse_referral, group::format_referral>,
     check<rendezvous::parse_joining, rendezvous::format_joining>,
     check<rendezvous::parse_report, rendezvous::format_report>,
     check<rendezvous::parse_commands, rendezvous::format_commands>,

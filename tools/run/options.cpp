@@ -337,7 +337,7 @@ Result<void> obey_launcher(strategy::RunOptions& with, const Environment& env) {
   if (env.has("TFD_FAULT")) fault = TFD_TRY(launch::parse_fault(env.get("TFD_FAULT")), "TFD_FAULT");
   std::shared_ptr<launch::MemberFile> file;  // shared by the two functions
   if (env.has(kMemberFile)) {
-    file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.least_workers > 0);
+    file = std::make_shared<launch::MemberFile>(env.get(kMemberFile), with.min_workers > 0);
     with.on_standing = [file](std::optional<std::int64_t> step) { file->say(step); };
     with.on_done = [file] { file->say_done(); };
   }

@@ -4,14 +4,9 @@
 // Devices of `tfd-run --strategy tpu`: the system's mesh, from the plug-in or an option, and the assignment of cores to
 // replicas. Thread rule: free functions.
 #include <cstdint>
-#include <optional>
 #include <string>
 
-#include "run/asked.hpp"
 #include "tfd/base/environment.hpp"
-#include "tfd/base/error.hpp"
-#include "tfd/cli/tool.hpp"
-#include "tfd/cluster/cluster_config.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/strategy/tpu_plan.hpp"
 
@@ -40,24 +35,5 @@ struct TpuDevices {
 /// host without one; kFailedPrecondition: another number of hosts than TpuOptions::hosts. kUsage: options that exclude
 /// each other, or no mesh; kInvalidArgument: values that don't fit the mesh.
 Result<TpuDevices> choose_tpu_devices(const TpuOptions& options, const Environment& env);
-
-// ---- The devices that tfd-run's replicas are on, and the number of these.
-
-/// Devices of the replicas.
-struct Devices {
-  function::DeviceChoice choice;
-  std::optional<strategy::TpuPlan> plan = {};  // of a TPU system
-};
-
-/// `processes`: number of those that share the replicas, several of which may be on one device then; 0: only this one
-/// has any.
-Result<Devices> find_devices(const Asked& a, int processes, const cli::Io& io);
-
-/// Tasks that make a group's steps.
-int workers_of(const cluster::ClusterSpec& cluster);
-
-/// Number of replicas of a step: a worker's, or, where several workers make a step together, theirs.
-int replicas_of(const Asked& a, const function::DeviceChoice& devices,
-                const std::optional<cluster::ClusterConfig>& group);
 
 }  // namespace tfd::run

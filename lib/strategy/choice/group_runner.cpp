@@ -123,7 +123,7 @@ class GroupRunner final : public Runner {
         {{"--compat", options_.compat == Compat::kNone ? "none" : "tensorflow"},
          {"--replicas", options_.replicas > 0 ? std::to_string(options_.replicas) : "none"},
          {"--batch", options_.follows_members ? "per-replica" : "global"},
-         {"--workers", options.least_workers > 0 ? std::to_string(options.least_workers) : "all"},
+         {"--workers", options.min_workers > 0 ? std::to_string(options.min_workers) : "all"},
          {"--collectives", std::string(collective::name_of(options.collectives.kind))},
          {"--bucket-bytes", options.bucket_bytes ? std::to_string(*options.bucket_bytes) : "the default"}});
     agreement.emplace_back("the program", agreement_of(program));  // last: it differs in whatever has a name, too
@@ -131,8 +131,8 @@ class GroupRunner final : public Runner {
     with.group.members = members_;
     with.group.rank = rank_;
     with.group.agreement = std::move(agreement);
-    with.group.least = options.least_workers;
-    with.group.most = options.most_workers;
+    with.group.min_members = options.min_workers;
+    with.group.max_members = options.max_workers;
     with.group.engine = options.collectives;
     with.group.make_endpoint = options.make_endpoint;
     with.group.has_key = options.has_key;

@@ -31,7 +31,7 @@ void GroupCall::look() {
 
 Result<void> GroupCall::join() {
   group::GroupOptions with = options_.group;
-  with.least = with.most = 0;
+  with.min_members = with.max_members = 0;
   with.interruption = interruption_.get_token();
   with.devices = options_.device.replicas;
   with.describe = [this](task::TaskStatus& status) {

@@ -23,7 +23,7 @@ class GroupCall {
   /// Calls `body`, which joins first and ends last; what fails it ends the group's other members, too. An interruption,
   /// of any member, isn't an error: the summary says "interrupted".
   Result<train::TrainSummary> run(const std::function<Result<train::TrainSummary>()>& body);
-  /// Forms the group; a lost member ends it, whatever GroupOptions::least is. Errors of Group::form();
+  /// Forms the group; a lost member ends it, whatever GroupOptions::min_members is. Errors of Group::form();
   /// kInvalidArgument: members without a replica.
   Result<void> join();
   /// Waits until all are here, and leaves.

@@ -99,7 +99,7 @@ std::vector<std::string> GroupMember::leavers(const Notices& notices) const {
 
 Parting GroupMember::parting(const Notices& notices) const {
   const auto leavers = std::ranges::count_if(notices.all, &Notice::wants_stop);
-  if (leavers > 0 && static_cast<int>(names_.size() - leavers) < options_.group.least) return Parting::kNone;
+  if (leavers > 0 && static_cast<int>(names_.size() - leavers) < options_.group.min_members) return Parting::kNone;
   return notices.wants_stop(rank()) ? Parting::kLeaves : Parting::kGoesOn;
 }
 

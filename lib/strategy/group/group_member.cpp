@@ -185,7 +185,7 @@ int GroupMember::devices_of_all() const {
 /// Returns how many members there may be at a time.
 int GroupMember::most_members() const {
   const auto known = static_cast<int>(options_.group.members.size());
-  return options_.group.least == 0 ? known : std::max(options_.group.most, known);
+  return options_.group.min_members == 0 ? known : std::max(options_.group.max_members, known);
 }
 
 /// Returns the stated number, else that of the chief's checkpoint, else one per device, including future members.

@@ -61,13 +61,15 @@ class GroupMember {
   /// others.
   bool is_left_alone() const { return last_generation_.has_value(); }
   /// True if regroup() is the answer to this error: a member was lost, and others may go on without it.
-  bool survives(const Error& error) const { return options_.group.least > 0 && error.code == Code::kUnavailable; }
+  bool survives(const Error& error) const { return options_.group.min_members > 0 && error.code == Code::kUnavailable; }
   /// The meaning of GroupAct::kRegroup for this member.
   Parting parting(const Notices& notices) const;
   /// Members that leave then.
   std::vector<std::string> leavers(const Notices& notices) const;
   /// True if this member may leave, and the others go on.
-  bool may_leave() const { return options_.group.least > 0 && static_cast<int>(names_.size()) > options_.group.least; }
+  bool may_leave() const {
+    return options_.group.min_members > 0 && static_cast<int>(names_.size()) > options_.group.min_members;
+  }
   bool has_newcomers() const { return group_->has_newcomers(); }
   DeviceTrainer& trainer() { return trainer_; }
   const DeviceTrainer& trainer() const { return trainer_; }
@@ -159,7 +161,9 @@ class GroupMember {
   /// Decides for a training of `replicas` replicas whether its steps can be programs for all devices, and keeps to it.
   void use_system(int replicas);
   std::vector<step::ReplicaRange> shares_of(int replicas) const;
-  bool is_over_hosts() const { return options_.make_host_engine && options_.group.least == 0 && names_.size() > 1; }
+  bool is_over_hosts() const {
+    return options_.make_host_engine && options_.group.min_members == 0 && names_.size() > 1;
+  }
   Result<DeviceTrainer::Made> make(const DeviceSteps::Inputs& inputs, const Notices& notices);
   /// Makes the step by one program for all devices, as all have agreed. nullopt: a gradient isn't finite.
   Result<std::optional<DeviceTrainer::Made>> launch(const DeviceSteps::Inputs& inputs, const Notices& notices);

@@ -155,7 +155,7 @@ class ChiefDriver final : public train::StepDriver {
   }
   /// All stop if a member was interrupted, where none may leave.
   void heed(const Notices& notices) {
-    if (options_.group.least == 0 && notices.wants_stop()) stop_all();
+    if (options_.group.min_members == 0 && notices.wants_stop()) stop_all();
   }
   /// Has interrupted members leave, `leaves`: this member with them; or all stop, if too few would be left.
   /// A signal to one task may be the first of signals to all: the first to leave mustn't hand over to the rest.
@@ -269,7 +269,7 @@ Result<train::AdvanceResult> ChiefDriver::make_steps(train::StepControl& control
     TFD_TRY(member_.announce({.act = GroupAct::kStep, .tells = tells}));
     const Notices notices = TFD_TRY(member_.notices());
     heed(notices);
-    const bool parts = options_.group.least > 0 && notices.wants_stop();
+    const bool parts = options_.group.min_members > 0 && notices.wants_stop();
     if (notices.is_cancelled()) {
       member_.keep_inputs();
       if (!parts) break;

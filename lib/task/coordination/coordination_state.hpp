@@ -14,6 +14,7 @@
 #include "by_connection.hpp"
 #include "step_leases.hpp"
 #include "tfd/base/deadline.hpp"
+#include "tfd/base/error.hpp"
 #include "tfd/task/coordination_messages.hpp"
 #include "tfd/task/epoch.hpp"
 

@@ -47,7 +47,7 @@ class JoinBed {
   }
   std::future<Result<std::unique_ptr<group::Group>>> join(int rank, Duration within = 60s) {
     return std::async(std::launch::async, [this, rank, within] {
-      group::GroupOptions options{.members = members_, .rank = rank, .least = least_};
+      group::GroupOptions options{.members = members_, .rank = rank, .min_members = least_};
       options.make_endpoint = [this](transport::EndpointOptions with) {
         return network_->make_endpoint(std::move(with));
       };

@@ -16,12 +16,12 @@ struct Bed {
       : directory({{"worker:0", "a:1"}, {"worker:1", "b:1"}, {"worker:2", "c:1"}, {"worker:3", "d:1"}}, own) {}
   std::optional<std::string> next(bool may_begin = false) { return search.next(is_up(), may_begin); }
   std::vector<std::string> due(Clock::time_point now) { return search.due(is_up(), now); }
-  task::HolderSearch::IsUp is_up() const {
+  group::HolderSearch::IsUp is_up() const {
     return [this](const std::string& name) { return up.contains(name); };
   }
   /// A generation of these, each as process 1.
   void adopt(std::uint64_t number, const std::vector<std::string>& members) {
-    task::MeetingResult met{.generation = number};
+    group::MeetingResult met{.generation = number};
     for (const std::string& name : members) {
       met.members.push_back({name, "h", "127.0.0.1:4000"});
       met.incarnations.push_back(1);
@@ -29,9 +29,9 @@ struct Bed {
     static_cast<void>(roster.adopt(met));
   }
 
-  task::Directory directory;
-  task::Roster roster;
-  task::HolderSearch search{directory, roster, true};
+  group::Directory directory;
+  group::Roster roster;
+  group::HolderSearch search{directory, roster, true};
   std::set<std::string> up;
 };
 

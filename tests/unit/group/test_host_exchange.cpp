@@ -20,6 +20,7 @@ namespace tfd::group {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace task;
 using EnginePtr = std::shared_ptr<function::Engine>;
 
 constexpr const char* kAdd = R"(module @add {

@@ -9,9 +9,9 @@
 #include <doctest/doctest.h>
 
 using namespace tfd;
-using task::Generation;
-using task::JoinRequest;
-using task::Meeting;
+using group::Generation;
+using group::JoinRequest;
+using group::Meeting;
 
 namespace {
 
@@ -31,7 +31,7 @@ JoinRequest member_of(const std::string& name, const Generation& last) {
   return out;
 }
 
-std::string names_of(const task::MeetingResult& result) {
+std::string names_of(const group::MeetingResult& result) {
   std::string out;
   for (const auto& member : result.members) out += (out.empty() ? "" : " ") + member.name;
   return out;
@@ -91,7 +91,7 @@ TEST_CASE("meeting: with a most number, others come, too, up to that, and are be
 }
 
 TEST_CASE("directory: who is new stands where the cluster has it, and who comes again elsewhere has another address") {
-  task::Directory directory({{"worker:0", "a:1"}, {"worker:2", "c:1"}}, 1);
+  group::Directory directory({{"worker:0", "a:1"}, {"worker:2", "c:1"}}, 1);
   directory.learn("worker:10", "k:1");
   directory.learn("worker:1", "b:1");
   directory.learn("chief:0", "z:1");
@@ -132,7 +132,7 @@ TEST_CASE("meeting: of values with parts the first part is named that differs, o
     JoinRequest first = request_of("worker:0", 1), second = request_of("worker:1", 2);
     first.agreement = {{"the program", group::format_parts(one, "aa")}};
     second.agreement = {{"the program", group::format_parts(other, "bb")}};
-    return task::check_agreement(first, second).error().message;
+    return group::check_agreement(first, second).error().message;
   };
   const group::AgreementParts parts{{"datasets.train[0].range", "1000"}, {"step.mlir", "12 bytes, SHA-256 0af3"}};
   CHECK(difference(parts, {parts[0], {"step.mlir", "13 bytes, SHA-256 9b00"}}) ==
@@ -228,7 +228,7 @@ TEST_CASE("meeting: of two members that don't reach each other the later one is 
     const auto result = meeting.end({});
     CHECK(result.generation == 3);
     CHECK(names_of(result) == "worker:0 worker:1");
-    const auto referral = task::referral_apart(meeting, result, "worker:2");
+    const auto referral = group::referral_apart(meeting, result, "worker:2");
     CHECK(referral.to == "worker:0");
     CHECK(referral.generation == 3);
     CHECK(referral.members == std::vector<std::string>{"worker:0", "worker:1"});
@@ -277,12 +277,12 @@ TEST_CASE("meeting: who reaches fewest is left out first, and those that are lef
 }
 
 TEST_CASE("roster: a member that is lost in silence isn't reached, nor is one that the collectives didn't connect to") {
-  task::Roster roster;
-  const task::MeetingResult met{.generation = 1,
-                                .members = {{"worker:0", "h", "a"}, {"worker:1", "h", "a"}, {"worker:2", "h", "a"}},
-                                .devices = {1, 1, 1},
-                                .incarnations = {10, 11, 12},
-                                .at = {"h:1", "h:2", "h:3"}};
+  group::Roster roster;
+  const group::MeetingResult met{.generation = 1,
+                                 .members = {{"worker:0", "h", "a"}, {"worker:1", "h", "a"}, {"worker:2", "h", "a"}},
+                                 .devices = {1, 1, 1},
+                                 .incarnations = {10, 11, 12},
+                                 .at = {"h:1", "h:2", "h:3"}};
   roster.adopt(met);
   CHECK(roster.unreached().empty());
   using Names = std::vector<std::pair<std::string, std::uint64_t>>;
@@ -317,20 +317,20 @@ TEST_CASE("meeting: of two sides of a cut one has the quorum at most") {
     for (std::size_t side = 0; side < (std::size_t{1} << count); ++side) {
       std::vector<std::string> here, there;
       for (std::size_t i = 0; i < count; ++i) ((side >> i) % 2 == 1 ? here : there).push_back(of.members[i]);
-      CHECK_FALSE((task::has_quorum(of, here, {}) && task::has_quorum(of, there, {})));
-      CHECK(task::has_quorum(of, here, there) == !here.empty());
+      CHECK_FALSE((group::has_quorum(of, here, {}) && group::has_quorum(of, there, {})));
+      CHECK(group::has_quorum(of, here, there) == !here.empty());
     }
   }
 }
 
 TEST_CASE("roster: the first member that isn't lost holds the next meeting; who is replaced has ended") {
-  task::Roster roster;
+  group::Roster roster;
   CHECK(roster.holder().empty());
-  const task::MeetingResult met{.generation = 2,
-                                .members = {{"worker:1", "h", "a"}, {"worker:0", "h", "b"}},
-                                .devices = {1, 1},
-                                .incarnations = {11, 10},
-                                .at = {"h1:7000", "h0:7000"}};
+  const group::MeetingResult met{.generation = 2,
+                                 .members = {{"worker:1", "h", "a"}, {"worker:0", "h", "b"}},
+                                 .devices = {1, 1},
+                                 .incarnations = {11, 10},
+                                 .at = {"h1:7000", "h0:7000"}};
   roster.adopt(met);
   CHECK(roster.holder() == "worker:1");
   CHECK(roster.lost("worker:1", 11, false));
@@ -352,25 +352,25 @@ TEST_CASE("roster: the first member that isn't lost holds the next meeting; who 
 TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   JoinRequest request = request_of("worker:1", 7);
   request.unreached = {{"worker:2", 8}};
-  const auto parsed = task::parse_join(task::format_join(request));
+  const auto parsed = group::parse_join(group::format_join(request));
   REQUIRE(parsed);
   CHECK(parsed->agreement == request.agreement);
   CHECK(parsed->pid == 7);
   CHECK(parsed->at == "127.0.0.1:7007");
   CHECK(parsed->unreached == request.unreached);
-  task::MeetingResult result{.generation = 3,
-                             .members = {{"worker:0", "h", "127.0.0.1:1"}},
-                             .devices = {2},
-                             .incarnations = {7},
-                             .at = {"h:7000"}};
+  group::MeetingResult result{.generation = 3,
+                              .members = {{"worker:0", "h", "127.0.0.1:1"}},
+                              .devices = {2},
+                              .incarnations = {7},
+                              .at = {"h:7000"}};
   result.secret[31] = std::byte{0xab};
-  const auto told = task::parse_result(task::format_result(result));
+  const auto told = group::parse_result(group::format_result(result));
   REQUIRE(told);
   CHECK(told->generation == 3);
   CHECK(told->secret == result.secret);
   CHECK(told->at == result.at);
-  const auto referral =
-      task::parse_referral(task::format_referral({"worker:2", 4, "h2:7000", {"worker:1"}, {"worker:3"}, {"worker:4"}}));
+  const auto referral = group::parse_referral(
+      group::format_referral({"worker:2", 4, "h2:7000", {"worker:1"}, {"worker:3"}, {"worker:4"}}));
   REQUIRE(referral);
   CHECK(referral->to == "worker:2");
   CHECK(referral->generation == 4);
@@ -378,30 +378,30 @@ TEST_CASE("meeting: messages are parsed back, and malformed ones are refused") {
   CHECK(referral->missing == std::vector<std::string>{"worker:1"});
   CHECK(referral->members == std::vector<std::string>{"worker:3"});
   CHECK(referral->apart == std::vector<std::string>{"worker:4"});
-  CHECK(task::parse_referral(task::format_referral({.to = "worker:2", .at = "nowhere"}))->at.empty());
-  CHECK_FALSE(task::parse_referral(task::format_result(result)));  // each answer says which one it is
-  CHECK_FALSE(task::parse_result(task::format_referral({.to = "worker:2"})));
+  CHECK(group::parse_referral(group::format_referral({.to = "worker:2", .at = "nowhere"}))->at.empty());
+  CHECK_FALSE(group::parse_referral(group::format_result(result)));  // each answer says which one it is
+  CHECK_FALSE(group::parse_result(group::format_referral({.to = "worker:2"})));
 }
 
 TEST_CASE("meeting: messages that are cut off, or say what can't be, are refused") {
   JoinRequest request = request_of("worker:1", 7);
   request.unreached = {{"worker:2", 8}};
-  const task::MeetingResult result{.generation = 3,
-                                   .members = {{"worker:0", "h", "127.0.0.1:1"}},
-                                   .devices = {2},
-                                   .incarnations = {7},
-                                   .at = {"h:7000"}};
-  const std::string join = task::format_join(request), answer = task::format_result(result);
+  const group::MeetingResult result{.generation = 3,
+                                    .members = {{"worker:0", "h", "127.0.0.1:1"}},
+                                    .devices = {2},
+                                    .incarnations = {7},
+                                    .at = {"h:7000"}};
+  const std::string join = group::format_join(request), answer = group::format_result(result);
   for (std::size_t size = 0; size < join.size(); ++size)
-    CHECK(task::parse_join(join.substr(0, size)).error().code == Code::kInvalidArgument);
+    CHECK(group::parse_join(join.substr(0, size)).error().code == Code::kInvalidArgument);
   for (std::size_t size = 0; size < answer.size(); ++size)
-    CHECK(task::parse_result(answer.substr(0, size)).error().code == Code::kInvalidArgument);
-  CHECK_FALSE(task::parse_join(join + "x"));
-  CHECK_FALSE(task::parse_result(answer + "x"));
+    CHECK(group::parse_result(answer.substr(0, size)).error().code == Code::kInvalidArgument);
+  CHECK_FALSE(group::parse_join(join + "x"));
+  CHECK_FALSE(group::parse_result(answer + "x"));
   const auto joins = [&](auto change) {
     JoinRequest one = request;
     change(one);
-    return task::parse_join(task::format_join(one)).has_value();
+    return group::parse_join(group::format_join(one)).has_value();
   };
   CHECK(joins([](JoinRequest&) {}));
   CHECK_FALSE(joins([](JoinRequest& one) { one.name = ""; }));
@@ -411,22 +411,22 @@ TEST_CASE("meeting: messages that are cut off, or say what can't be, are refused
   CHECK_FALSE(joins([](JoinRequest& one) { one.last = {.number = 0, .members = {"w"}}; }));
   CHECK_FALSE(joins([](JoinRequest& one) { one.ended.resize(5000); }));
   const auto results = [&](auto change) {
-    task::MeetingResult one = result;
+    group::MeetingResult one = result;
     change(one);
-    return task::parse_result(task::format_result(one)).has_value();
+    return group::parse_result(group::format_result(one)).has_value();
   };
-  CHECK(results([](task::MeetingResult&) {}));
-  CHECK_FALSE(results([](task::MeetingResult& one) { one.members[0].host = ""; }));
-  CHECK_FALSE(results([](task::MeetingResult& one) { one.devices = {}; }));
-  CHECK_FALSE(results([](task::MeetingResult& one) { one.devices = {0}; }));
-  CHECK_FALSE(results([](task::MeetingResult& one) { one.at = {"nowhere"}; }));
+  CHECK(results([](group::MeetingResult&) {}));
+  CHECK_FALSE(results([](group::MeetingResult& one) { one.members[0].host = ""; }));
+  CHECK_FALSE(results([](group::MeetingResult& one) { one.devices = {}; }));
+  CHECK_FALSE(results([](group::MeetingResult& one) { one.devices = {0}; }));
+  CHECK_FALSE(results([](group::MeetingResult& one) { one.at = {"nowhere"}; }));
 }
 
 TEST_CASE("stall line: it says what those do for whom a member waits, as they say themselves") {
   const std::vector<std::string> members{"worker:0", "worker:1", "worker:2"};
   task::TaskStatus own, other;
   own.doing = "step 23";
-  task::StallLine line(own, {"all_gather", std::chrono::seconds(10), {1, 2}, "worker:1, worker:2"}, members);
+  group::StallLine line(own, {"all_gather", std::chrono::seconds(10), {1, 2}, "worker:1, worker:2"}, members);
   CHECK(line.asked() == std::vector<std::string>{"worker:1", "worker:2"});
   other.doing = "step 23";
   other.doing_ms = 9400;
@@ -439,14 +439,14 @@ TEST_CASE("stall line: it says what those do for whom a member waits, as they sa
       line.text() ==
       "step 23 has waited 10s for worker:1, which has waited for its data (cat a.csv) for 9s, and for worker:2, which "
       "doesn't answer");
-  const task::StallLine of_mpi(own, {"all_reduce", std::chrono::seconds(10), {}, "an end of MPI"}, members);
+  const group::StallLine of_mpi(own, {"all_reduce", std::chrono::seconds(10), {}, "an end of MPI"}, members);
   CHECK(of_mpi.asked().empty());
   CHECK(of_mpi.text() == "step 23 has waited 10s for an end of MPI");
 }
 
 TEST_CASE("stall line: it is due after a while, then every three times as long, and anew in another wait") {
   using std::chrono::seconds;
-  task::StallTimer timer(seconds(10));
+  group::StallTimer timer(seconds(10));
   CHECK_FALSE(timer.is_due(seconds(9)));
   CHECK(timer.is_due(seconds(10)));
   CHECK_FALSE(timer.is_due(seconds(39)));

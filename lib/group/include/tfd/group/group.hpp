@@ -30,14 +30,14 @@ using AgreementParts = std::vector<std::pair<std::string, std::string>>;  // nam
 std::string format_parts(const AgreementParts& parts, const std::string& whole);
 
 struct GroupOptions {
-  /// Names and addresses of all members, by rank; the first is the chief. With `most`, of the known ones: others
+  /// Names and addresses of all members, by rank; the first is the chief. With `max_members`, of the known ones: others
   /// come at addresses that they state, and so does a member that returns elsewhere.
   std::vector<std::pair<std::string, std::string>> members;
   int rank = 0;
   int devices = 1;  // of this process
   /// How many members suffice: others are lost, and come, while the group goes on. 0: all, and it ends with the first.
-  int least = 0;
-  int most = 0;  // with `least`: members that there may be at a time; 0: those of `members`
+  int min_members = 0;
+  int max_members = 0;  // with `min_members`: members that there may be at a time; 0: those of `members`
   Duration settle = std::chrono::seconds(10);  // without a further one before a group begins with fewer than all
   /// Values that must be the same in all members: a description ("the program"), and the value, by format_parts() if it
   /// has parts.
@@ -59,7 +59,7 @@ struct GroupOptions {
   std::function<void(std::uint64_t generation)> on_stop_asked = {};
 };
 
-/// A generation is the members of a group from one meeting to the next. With GroupOptions::least, members that
+/// A generation is the members of a group from one meeting to the next. With GroupOptions::min_members, members that
 /// are left meet again after one was lost, at the first one that is left, and take along newcomers. In a network
 /// partition at most one side continues (has_quorum() in meeting.hpp).
 class Group {
@@ -95,7 +95,7 @@ class Group {
   virtual bool has_newcomers() const = 0;
   /// Keys and values that the members share, for the clients of their devices: the first member has them, for as long
   /// as its group exists. Blocks until this member watches all others, so that none is waited for that is lost. Not
-  /// with GroupOptions::least. The exchange is for any thread, also after the group: kUnavailable.
+  /// with GroupOptions::min_members. The exchange is for any thread, also after the group: kUnavailable.
   virtual std::shared_ptr<function::HostExchange> host_exchange() = 0;
   /// A member of this generation whose process has ended, or that is lost; before a collective says so. For any thread.
   virtual std::optional<Error> find_lost() const = 0;

@@ -34,10 +34,10 @@ struct RunOptions {
   /// such; empty: each process's devices are its own.
   std::function<Result<std::shared_ptr<function::Engine>>(const function::Hosts&)> make_host_engine = {};
   /// How many of a group's processes suffice: it goes on while others are lost, and come. 0: all.
-  int least_workers = 0;
-  /// With least_workers: how many there may be, where all are told of the addresses of those that come; 0: those of the
+  int min_workers = 0;
+  /// With min_workers: how many there may be, where all are told of the addresses of those that come; 0: those of the
   /// cluster, at its addresses.
-  int most_workers = 0;
+  int max_workers = 0;
   /// Called before this process joins a group, and each time that it is a member, with the step that it makes next.
   std::function<void(std::optional<std::int64_t> step)> on_standing = {};
   std::function<void()> on_done = {};                   // after a group's last step, whatever is left to be done
