@@ -86,8 +86,8 @@ answer() {
   return 1
 }
 
-# Waits until so many closures with a number for an id are answered in all, in any order: the answers of a worker that has
-# just started may come after those of a thousand later closures.
+# Waits until COUNT closures with a number for an id are answered in all, in any order: a worker that has just started may
+# answer after a thousand later closures.
 answers() { # COUNT
   while [ "$ANSWERS" -lt "$1" ]; do
     IFS= read -r -t 60 -u 6 EVENT || { echo "$ANSWERS answers, not $1"; cat "$T/talk"; return 1; }

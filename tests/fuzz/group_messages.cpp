@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What members of a group and launchers say to each other, outside of the collectives.
+// Messages between members of a group and between launchers, outside of the collectives.
 #include <array>
 #include <string>
 
@@ -15,7 +15,7 @@
 namespace tfd::fuzz {
 namespace {
 
-/// What is read is written as bytes that say the same.
+/// A message that was read is written as bytes that say the same.
 template <auto parse, auto format>
 void check(std::string_view bytes) {
   const auto value = parse(bytes);

@@ -48,7 +48,7 @@ class ServerLinks {
   /// Claims the cluster again, which may be another coordinator's by now.
   void confirm_claim();
 
-  // What load() has set; from any thread.
+  // Set by load(); for any thread.
   std::optional<std::size_t> find(const std::string& task) const;  // a parameter server, by its name
   task::ServerClient& client_of(std::size_t server) const { return ps_->task(server); }
   transport::Incarnation incarnation_of(std::size_t server) const { return ps_->incarnation(server); }
@@ -58,7 +58,7 @@ class ServerLinks {
   const std::optional<AdoptedRun>& adopted() const { return adopted_; }
   PlacedVariables& variables() { return *variables_; }
 
-  // On the caller's thread, of one at a time.
+  // These are called by one thread at a time, the caller's.
   Result<void> record_run(std::int64_t first_step);
   Result<void> forget_run();
   /// Shows tfd-status how far the training is. Doesn't block.

@@ -56,8 +56,8 @@ class WorkerLinks {
   void drop_iterators(std::uint64_t number);
   /// Reads a worker's own variable. On the caller's thread, which it blocks.
   Result<task::ClosureOutcome> read_on(std::size_t worker, const std::string& variable, Deadline deadline);
-  /// Assigns a variable of which each worker has its own, on all that are there. On the caller's thread, which it
-  /// blocks.
+  /// Assigns a variable of which each worker has its own, on all present workers. On the caller's thread, which
+  /// it blocks.
   Result<void> assign_on_all(const std::string& variable, const tensor::Tensor& value, Deadline deadline);
 
   // commands.cpp: with CoordinatorOptions::commands

@@ -41,7 +41,7 @@ std::string source_of_data(const program::Program& program) {
   return "";
 }
 
-/// What the root says of the training, in front of its state.
+/// The root's account of the training, in front of its state.
 struct TrainingHead {
   std::int64_t step = 0;
   std::string position = {};     // of the data

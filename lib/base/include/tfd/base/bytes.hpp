@@ -17,8 +17,8 @@
 // byte, and so is the mark of an optional value. Strings, lists and maps follow their count (u32). Pairs, structs and
 // arrays of bytes have no prefix. An enum declares its last value: `constexpr E last_value(E) { return E::kLast; }`.
 //
-// Readers take untrusted bytes: what is missing or malformed reads as zero or empty, then end() is an error. A count is
-// bounded by the bytes that are left, so memory grows no faster than what was read. Thread rule: plain values.
+// Readers take untrusted bytes: missing or malformed values read as zero or empty, then end() is an error. A count is
+// bounded by the bytes that are left, so memory grows no faster than the input. Thread rule: plain values.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -81,7 +81,7 @@ void fields(Io& io, Error& error) {
   io(error.code, error.message, error.task);
 }
 
-/// What ByteWriter does, for an `Io` derived from it that can write more (transport's messages have tensors, too).
+/// The base of ByteWriter, and of an `Io` that can write more (transport's messages have tensors, too).
 template <class Io>
 class BasicByteWriter {
  public:
@@ -174,7 +174,7 @@ class BasicByteWriter {
   }
 };
 
-/// What ByteReader does, for an `Io` derived from it that can read more.
+/// The base of ByteReader, and of an `Io` that can read more.
 template <class Io>
 class BasicByteReader {
  public:

@@ -1,8 +1,8 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients ask of workers and parameter servers, and what these answer, where it is more than a tensor or a name.
-// Thread rule: plain values.
+// The requests of clients to workers and parameter servers, and the answers, where they are more than a tensor or a
+// name. Thread rule: plain values.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -52,7 +52,7 @@ struct Update {
   tensor::Tensor indices = {};  // s32 or s64, of rank 1
 };
 
-/// In messages: base/bytes.hpp.
+/// The fields in messages (base/bytes.hpp).
 template <class Io>
 void fields(Io& io, Update& update) {
   io(update.kind, update.variable, update.value);
