@@ -13,6 +13,8 @@ namespace tfd::resolve {
 namespace {
 
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
+constexpr Duration kSilence = std::chrono::seconds(2);  // a person may wait at a terminal
+constexpr Duration kReportEvery = std::chrono::seconds(30);
 constexpr std::size_t kLongestDocument = std::size_t{256} << 20;
 
 /// Finds the end of a JSON object without judging what is in it; goes on where it stopped when more bytes have come.
@@ -87,7 +89,7 @@ std::string InputReader::take(std::size_t count) {
 
 /// Moves on to the first byte that isn't white space; false where the input ends before it.
 Result<bool> InputReader::skip_to_document(Deadline deadline, const std::function<void(const WaitReport&)>& on_wait) {
-  WaitReport report;
+  WaitReport report(kSilence, kReportEvery);
   while (true) {
     while (start_ < buffer_.size() && is_space(buffer_[start_])) ++start_;
     if (std::string_view(buffer_).substr(start_).starts_with("\xef\xbb\xbf")) start_ += 3;  // a byte order mark

@@ -30,12 +30,12 @@ FrameHeader some_header() {
 
 }  // namespace
 
-TEST_CASE("frame: the bytes of version 5 stay as they are") {
+TEST_CASE("frame: the bytes of version 6 stay as they are") {
   std::string out;
   append_frame(out, some_header(), "body");
   CHECK(hex(out) ==
         "f7544644"
-        "05"
+        "06"
         "03"
         "0200"
         "3412"

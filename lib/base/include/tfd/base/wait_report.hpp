@@ -16,23 +16,25 @@
 
 namespace tfd {
 
-/// Time until the first line of a wait. Each of the others follows after three times as long.
+/// Time until the first line of a wait. Each of the others follows after three times as long, unless `every` is given.
 inline constexpr Duration kFirstWaitReport = std::chrono::seconds(10);
 
 class WaitReport {
  public:
   explicit WaitReport(Duration first = kFirstWaitReport, Clock::time_point now = Clock::now())
-      : first_(first), since_(now), next_(now + first) {}
+      : WaitReport(first, 3 * first, now) {}
+  WaitReport(Duration first, Duration every, Clock::time_point now = Clock::now())
+      : first_(first), every_(every), since_(now), next_(now + first) {}
 
   /// The wait begins now.
-  void begin(Clock::time_point now = Clock::now()) { *this = WaitReport(first_, now); }
+  void begin(Clock::time_point now = Clock::now()) { *this = WaitReport(first_, every_, now); }
   Clock::time_point since() const { return since_; }
   /// When the next line is due.
   Clock::time_point next() const { return next_; }
   /// Returns whether a line is due, which the caller then prints.
   bool take_due(Clock::time_point now = Clock::now()) {
     if (now < next_) return false;
-    next_ = now + 3 * first_;
+    next_ = now + every_;
     has_reported_ = true;
     return true;
   }
@@ -44,7 +46,7 @@ class WaitReport {
   std::string line(std::string_view what, Clock::time_point now = Clock::now()) const;
 
  private:
-  Duration first_;
+  Duration first_, every_;
   Clock::time_point since_, next_;
   bool has_reported_ = false;
 };
