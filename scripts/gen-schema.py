@@ -207,7 +207,7 @@ INITIALIZERS = one_of(
 )
 STRINGS = {"bytes_per_string": POSITIVE_INTEGER}
 PARTITIONERS = one_of(
-    fixed_shards=record({"num_shards": any_of(POSITIVE_INTEGER, NULL)}, "num_shards"),
+    fixed_shards=record({"num_shards": POSITIVE_INTEGER}, "num_shards"),
     min_size=record({"min_shard_bytes": any_of(POSITIVE_INTEGER, NULL), "max_shards": any_of(POSITIVE_INTEGER, NULL), **STRINGS}),
     max_size=record(
         {"max_shard_bytes": POSITIVE_INTEGER, "max_shards": any_of(NATURAL, NULL), **STRINGS}, "max_shard_bytes"
