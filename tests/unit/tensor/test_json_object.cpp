@@ -14,8 +14,8 @@ using Json = nlohmann::ordered_json;
 
 /// The error of a reader that asks for "size", "seed" and the flag "drop_remainder".
 std::string error_of(const char* text) {
-  const Json json = Json::parse(text);
-  JsonObject options(json, "batch");
+  const Json program = Json::parse(text);
+  JsonObject options(program, "batch");
   options.required_integer("size", 1);
   options.seed("seed");
   options.flag("drop_remainder", false);
@@ -26,8 +26,8 @@ std::string error_of(const char* text) {
 /// The error of one call for the key "x".
 template <class Call>
 std::string error_of(const char* text, const Call& call) {
-  const Json json = Json::parse(text);
-  JsonObject object(json, "");
+  const Json program = Json::parse(text);
+  JsonObject object(program, "");
   call(object);
   const auto read = object.finish();
   return read ? "" : read.error().message;
@@ -49,8 +49,8 @@ TEST_CASE("JSON object: an unknown key comes before other errors, and names what
   CHECK(error_of(R"({"sise": 2})") == "batch.sise: unknown key, did you mean 'size'?");
   CHECK(error_of(R"({"size": 2, "dr": true})") == "batch.dr: unknown key, did you mean 'drop_remainder'?");
   CHECK(error_of(R"({"size": 0, "rows\u001b": 2})") == "batch.rows?: unknown key");
-  const Json json = Json::parse(R"({"factor": 2})");
-  JsonObject object(json, "sgd");
+  const Json program = Json::parse(R"({"factor": 2})");
+  JsonObject object(program, "sgd");
   object.refuse("factor", Code::kUnimplemented, "is called scale here");
   CHECK(object.finish().error().message == "sgd.factor: is called scale here");
 }
@@ -101,8 +101,8 @@ TEST_CASE("JSON object: texts") {
 }
 
 TEST_CASE("JSON value: members and their paths") {
-  const Json json = Json::parse(R"({"adam": {"rates": [1, 2]}})");
-  const JsonValue value(json, "optimizer");
+  const Json program = Json::parse(R"({"adam": {"rates": [1, 2]}})");
+  const JsonValue value(program, "optimizer");
   const auto [name, body] = *value.only_member(R"({"sgd": {}})");
   CHECK(name == "adam");
   CHECK(body.path() == "optimizer.adam");
