@@ -57,7 +57,7 @@ saved_within() { # DIFFERENCE
 
 run_ends() { # PID CODE
   local code=0
-  LIMIT=60 ends "$1" || return 1
+  LIMIT=300 ends "$1" || { cat ./*.talk; return 1; }
   wait "$1" || code=$?
   [ "$code" = "$2" ] || { echo "exit code $code, not $2"; cat ./*.talk; return 1; }
 }
