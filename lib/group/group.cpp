@@ -20,7 +20,6 @@
 #include "tfd/task/shared_keys.hpp"
 
 namespace tfd::group {
-
 namespace {
 
 // Where a member of a group listens.

@@ -20,7 +20,6 @@
 #include "tfd/process/orphans.hpp"
 
 namespace tfd::launch {
-
 namespace {
 
 // A task's processes as /proc and the kernel report them.

@@ -9,7 +9,6 @@
 #include "tfd/step/call.hpp"
 
 namespace tfd::step {
-
 namespace {
 
 // Metrics that are functions of sums, as Keras computes them.

@@ -20,10 +20,10 @@
 #include "tfd/tensor/safetensors.hpp"
 
 namespace tfd::variable {
-
 namespace {
 
-// Orthogonal matrices from random ones.
+// Orthogonal matrices from random ones, by Gram and Schmidt. Each vector is made orthogonal twice: once leaves errors
+// as large as the matrix is badly conditioned. source: Giraud et al. 2005, "twice is enough".
 
 double dot(const double* a, const double* b, std::int64_t count) {
   double sum = 0;

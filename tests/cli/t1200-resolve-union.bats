@@ -66,7 +66,7 @@ MERGED='{"cluster": {"worker": ["a:1", "b:1", "c:1"], "ps": ["p:1"]}, "task": {"
 
 @test "union: says what it waits for, and gives up after --timeout" {
   run -75 --separate-stderr bash -c 'tfd-resolve union --timeout 2500ms < <(exec sleep 20)'
-  [ "${stderr_lines[0]}" = "tfd-resolve: waiting for cluster specs on stdin, up to its end" ]
+  [ "${stderr_lines[0]}" = "tfd-resolve: waiting for cluster specs on stdin, up to its end (2s so far)" ]
   [ "${stderr_lines[1]}" = "tfd-resolve: stdin: nothing arrived in time" ]
 }
 

@@ -6,13 +6,15 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
+#include "tfd/base/bytes.hpp"
 #include "tfd/base/json_line.hpp"
 #include "tfd/base/names.hpp"
 #include "tfd/base/protobuf.hpp"
 #include "tfd/base/stalls.hpp"
 #include "tfd/base/thread_annotations.hpp"
+#include "tfd/base/wait_report.hpp"
 #include "tfd/cluster/server_def.hpp"
 #include "tfd/coordinator/fetch.hpp"
 #include "tfd/data/distribute.hpp"
@@ -36,9 +38,11 @@
 #include "tfd/task/coordination.hpp"
 #include "tfd/task/host_exchange.hpp"
 #include "tfd/task/parameter_servers.hpp"
+#include "tfd/tensor/json_object.hpp"
 #include "tfd/tensor/native.hpp"
 #include "tfd/train/trace.hpp"
 #include "tfd/transport/endpoint.hpp"
+#include "tfd/transport/message_body.hpp"
 #include "tfd/variable/partitioner.hpp"
 #include "tfd/variable/rows.hpp"
 
@@ -84,6 +88,27 @@ void json_line() {
   std::move(JsonLine("event", "step").add("step", 100)).text() == R"({"event":"step","step":100})" "\n";
 }
 
+void wait_report(bool (*is_there)(), void (*say)(const std::string&), void (*wait_until)(Clock::time_point)) {
+  WaitReport report;
+  while (!is_there()) {
+    if (report.take_due()) say(report.line("worker:1 to join"));
+    wait_until(report.next());
+  }
+}
+
+  struct Session { std::uint64_t generation = 0; int slots = 0; std::string directory; };
+  template <class Io> void fields(Io& io, Session& s) { io(s.generation, s.slots, s.directory); }
+void write_bytes(Session& session) {
+  ByteWriter out;
+  out(session);
+}
+Result<void> read_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  const auto session = in.read<Session>();
+  TFD_TRY(in.end("session"));
+  return {};
+}
+
 // cluster
 void cluster_spec() {
   ClusterSpec spec;
@@ -103,6 +128,24 @@ void read_any_tensor(const Tensor& t) {
     return static_cast<double>(tensor::widen(*reinterpret_cast<const decltype(type)*>(t.data())));
   });
   (void)first;
+}
+
+Result<void> json_object(const nlohmann::ordered_json& body) {
+  JsonObject settings(body, "sgd");
+  const double rate = settings.number("learning_rate", kNotNegative).value_or(0.01);
+  TFD_TRY(settings.finish());
+  return {};
+}
+
+// transport
+enum class Kind : std::uint16_t { kSettle = 16 };
+struct Settle { std::uint64_t epoch = 0, below = 0, unused = 0; };
+  template <class Io> void fields(Io& io, Settle& s) { io.epoch(s.epoch); io(s.below, s.unused); }
+transport::Message settle_message(Settle& settle) {
+  return transport::make_message(Kind::kSettle, settle);
+}
+Result<Settle> read_settle(const transport::Message& message) {
+  return transport::read_message<Settle>(message, Kind::kSettle, "settle");
 }
 
 // process

@@ -174,6 +174,7 @@ newest_step() { jq -s 'map(.step // 0) | max' "$1.events"; }
   worker worker:0 program.json --timeout 120s --set "train.steps=$((step + 200))"
   run_ends "$RUN" 0
   [ "$SECONDS" -lt 50 ]
+  grep -q 'waiting for worker:1 to end' worker:0.talk
   grep -q "worker:1 is gone: it ended without a goodbye, and hasn't come back within 5s: ending without it" worker:0.talk
 }
 

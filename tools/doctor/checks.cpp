@@ -15,7 +15,6 @@
 #include <optional>
 #include <vector>
 
-#include "doctor/checks.hpp"
 #include "general/programs.hpp"
 #include "tfd/base/cpus.hpp"
 #include "tfd/base/environment.hpp"
@@ -29,7 +28,6 @@
 #include "tfd/task/key.hpp"
 
 namespace tfd::doctor {
-
 namespace {
 
 // Python and the frameworks that models are exported from.
@@ -105,8 +103,6 @@ void check_python(const Environment& env, std::vector<Check>& out) {
                     : absent("jax", has_torch && !keras, "to export JAX and Keras models: pip install jax"));
   out.push_back(check_torch(*python, jax.has_value()));
 }
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kFewDescriptors = 4096;
 

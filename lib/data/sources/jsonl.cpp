@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// jsonl: a JSON object on every line. Most are read by simdjson (jsonl_row.hpp). The values of others are read as
-// tensor/json.hpp reads them, but for its objects: data don't name files.
+// jsonl: a JSON object on every line. Most are read by simdjson (write_plain_object()). The values of others are read
+// as tensor/json.hpp reads them, but for its objects: data don't name files.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -21,7 +21,6 @@
 #include "tfd/tensor/number.hpp"
 
 namespace tfd::data {
-
 namespace {
 
 // Reads a line of jsonl by simdjson, straight into the row: the common and correct cases. Wrong or rare lines are left

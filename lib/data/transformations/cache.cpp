@@ -16,7 +16,6 @@
 #include "tfd/data/tfrecord.hpp"
 
 namespace tfd::data {
-
 namespace {
 
 // The file of a cache: TFRecord framing, a record for the head (which pipeline it is of), one for each element, one for

@@ -21,7 +21,8 @@
 
 namespace tfd::function {
 
-// The callbacks by which a PJRT client accesses the hosts' key-value store.
+// The callbacks by which a PJRT client accesses the hosts' key-value store. Thread-safe: a plug-in calls them from any
+// thread until its client is destroyed.
 
 class KeyValues {
  public:

@@ -24,7 +24,6 @@
 #include "tfd/hlo/partition.hpp"
 
 namespace tfd::function {
-
 namespace {
 
 // Passes jax's platform index to bytecode exported for several platforms; in text it is a constant (hlo::for_platform).

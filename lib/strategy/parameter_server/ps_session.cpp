@@ -12,7 +12,6 @@
 #include "tfd/task/parameter_servers.hpp"
 
 namespace tfd::strategy {
-
 namespace {
 
 // A worker's variables on parameter servers.

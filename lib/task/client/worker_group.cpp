@@ -19,7 +19,9 @@ constexpr const char* kWorkers = "workers";
 constexpr const char* kChief = "chief";
 
 constexpr Duration kLook = std::chrono::milliseconds(500);  // between two looks at what the others do
-constexpr Duration kGone = std::chrono::seconds(5);         // time for a restart
+constexpr Duration kTalkAfter = std::chrono::seconds(2);    // others end within seconds, or are given up
+constexpr Duration kTalkEvery = std::chrono::seconds(30);
+constexpr Duration kGone = std::chrono::seconds(5);  // time for a restart
 constexpr Duration kAnswer = std::chrono::seconds(60);
 constexpr std::size_t kMostNamed = 8;  // workers that a line names
 
@@ -167,7 +169,7 @@ std::vector<std::string> WorkerGroup::names_of(const std::vector<const Other*>& 
 
 Result<bool> WorkerGroup::wait(const Wait& how) {
   Others others(options_.workers);
-  WaitReport report;
+  WaitReport report(kTalkAfter, kTalkEvery);
   TFD_TRY(look_at(others, Deadline::after(Duration::zero())));
   for (;;) {
     std::vector<std::string> reasons;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sockets on which tasks listen. The supervisor makes them and hands them over, so that a restarted task keeps its
-// address. Thread rule: plain values.
+// address. Thread rule: plain values, and functions without state.
 #include <string>
 
 #include "tfd/base/error.hpp"
