@@ -178,7 +178,7 @@ class GroupImpl final : public Group {
   Result<transport::Message> stop_asked(const transport::Message& request) {
     {
       const MutexLock lock(mutex_);
-      if (request.epoch != generation_ || request.meta != secret_)
+      if (generation_ == 0 || request.epoch != generation_ || request.meta != secret_)
         return fail(Code::kFailedPrecondition, "{} is in another generation", own_name());
       is_stop_asked_ = true;
     }

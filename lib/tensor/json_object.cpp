@@ -129,6 +129,7 @@ std::vector<std::pair<std::string, JsonValue>> JsonValue::members() const {
 
 std::vector<JsonValue> JsonValue::elements() const {
   std::vector<JsonValue> all;
+  if (!is_list()) return all;
   for (std::size_t i = 0; i < json_->size(); ++i) all.emplace_back((*json_)[i], fmt::format("{}[{}]", path_, i));
   return all;
 }

@@ -81,7 +81,8 @@ TEST_CASE("JSON object: numbers within a range") {
   CHECK(of(R"({"x": [0.5]})") == "x: must be within [0, 1), not a list");
   const auto numbers = [](JsonObject& object) { object.required_numbers("x", kNotNegative); };
   CHECK(error_of(R"({"x": [1, 2]})", numbers).empty());
-  CHECK(error_of(R"({"x": [1, -2]})", numbers) == "x: must be a list, each of it a finite number >= 0");
+  for (const char* wrong : {R"({"x": [1, -2]})", R"({"x": 1})", R"({"x": {"a": 1}})", R"({"x": "s"})"})
+    CHECK(error_of(wrong, numbers) == "x: must be a list, each of it a finite number >= 0");
 }
 
 TEST_CASE("JSON object: texts") {
