@@ -19,10 +19,10 @@ switched_hosts() { # COUNT
 # The cable of host I is pulled, and plugged in.
 cut_off() { ip -n "$NS-switch" link set "port$1" down; }   # I
 plugged_in() { ip -n "$NS-switch" link set "port$1" up; } # I
-# The cable of host I carries so much a second each way, "1mbit", of what waits no longer than 400 ms.
-slow_cable() { # I RATE
-  tc -n "$NS-$1" qdisc add dev eth0 root tbf rate "$2" burst 16kb latency 400ms 2>/dev/null &&
-    tc -n "$NS-switch" qdisc add dev "port$1" root tbf rate "$2" burst 16kb latency 400ms
+# The cable of host I carries RATE a second each way, "1mbit"; a packet waits for QUEUE at most, "400ms", or is dropped.
+slow_cable() { # I RATE QUEUE
+  tc -n "$NS-$1" qdisc add dev eth0 root tbf rate "$2" burst 16kb latency "$3" 2>/dev/null &&
+    tc -n "$NS-switch" qdisc add dev "port$1" root tbf rate "$2" burst 16kb latency "$3"
 }
 switched_hosts_end() {
   local name
