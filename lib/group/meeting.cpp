@@ -154,7 +154,7 @@ Result<int> Meeting::join(const JoinRequest& request) {
   return static_cast<int>(at);
 }
 
-/// The place of a task, which somebody who is new gets here.
+/// Finds the place of a task; a newcomer gets a new one.
 Result<std::size_t> Meeting::place_of(const std::string& name) {
   const auto found = std::ranges::find(names_, name);
   const auto at = static_cast<std::size_t>(found - names_.begin());

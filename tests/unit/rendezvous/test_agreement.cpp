@@ -102,7 +102,7 @@ TEST_CASE("agreement: all start when the last has come, in the order in which th
         fmt::format("0 start 0 as 0/0,1 of {0}; 9 start 0 as 1/2 of {0}; 5 start 0 as 2/3 of {0}", all));
 }
 
-TEST_CASE("agreement: says who is missing after ten seconds and every thirty, and gives up after --join") {
+TEST_CASE("agreement: names missing launchers after ten seconds and every thirty, and gives up after --join") {
   Agreement agreement({.bounds = {.least = 3, .most = 3}, .join = 45s}, kStart);
   REQUIRE(agreement.join(0, host(0), kStart));
   CHECK(agreement.next() == kStart + 10s);
