@@ -16,6 +16,7 @@
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/function/lapack.hpp"
 #include "tfd/function/topology.hpp"
 
@@ -35,6 +36,14 @@ inline void use_isa(const std::string& isa) {
   if (before.empty() || before.starts_with("--"))  // else it names a file
     ::setenv("XLA_FLAGS", (before + (before.empty() ? "" : " ") + "--xla_cpu_max_isa=" + isa).c_str(), 1);
 }
+
+/// How engines of this process compute on CPUs, if a group has agreed on it (function/kernels.hpp).
+inline std::string& agreed_kernels() {
+  static std::string kernels;
+  return kernels;
+}
+
+inline void use_kernels(const std::string& kernels) { agreed_kernels() = kernels; }
 
 /// Keeps libtpu from asking the metadata server about this machine, for minutes where there is none, from taking the
 /// lock of its devices, and from complaining on stderr. Called before it is loaded where there is no TPU, or none is
@@ -83,6 +92,7 @@ inline Result<std::shared_ptr<function::Engine>> make_engine(const Environment& 
   const char* const flags = std::getenv("XLA_FLAGS");  // not those that this process began with: see use_isa()
   options.xla_flags = flags != nullptr ? flags : "";
   options.max_isa = agreed_isa();
+  options.kernels = agreed_kernels().empty() ? TFD_TRY(function::find_kernels(env)) : agreed_kernels();
   options.positions = devices.positions;
   options.logical_devices = devices.logical_devices;
   options.spmd = devices.spmd;

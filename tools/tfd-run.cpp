@@ -490,6 +490,7 @@ int TFD_MAIN(tfd_run)(int argc, char** argv) {
        .environment = {key_variable(),
                        {"TFD_MPI_PLUGIN", "The plug-in of --collectives mpi"},
                        {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
+                       {"TFD_KERNELS", "xla: CPUs compute as the plug-in does by itself"},
                        {"TFD_PJRT_OPTIONS", "Options of the PJRT plug-in's own, such as memory_fraction=0.5"}},
        .run_raw = [&](tfd::cli::Io& io) { return run_strategy(asked, io); },
        .elsewhere = tfd::training::options_elsewhere("devices are chosen by --devices, as in --devices gpu:N"),

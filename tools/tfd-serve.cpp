@@ -390,6 +390,7 @@ int TFD_MAIN(tfd_serve)(int argc, char** argv) {
                        key_variable(),
                        {"TFD_PJRT_PLUGIN", "The PJRT plug-in that workers load"},
                        {"TFD_LAPACK", "The LAPACK that modules with linear algebra call"},
+                       {"TFD_KERNELS", "xla: CPUs compute as the plug-in does by itself"},
                        {"TFD_CACHE_DIR", "Where compiled functions are kept"},
                        {"PJRT_NPROC",
                         "Threads of each worker; else the processors divided by the workers of this host"},

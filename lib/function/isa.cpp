@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "tfd/base/text.hpp"
+#include "tfd/function/kernels.hpp"
 
 namespace tfd::function {
 namespace {
@@ -90,6 +91,14 @@ std::optional<std::string> common_isa(const std::string& a, const std::string& b
     if (of_a >= 0 && of_b >= 0) return of_a < of_b ? a : b;
   }
   return a == b ? std::optional(a) : std::nullopt;
+}
+
+Result<std::string> find_kernels(const Environment& env) {
+  const std::string stated = env.get("TFD_KERNELS");
+  if (stated.empty() || stated == kOwnKernels) return std::string(kOwnKernels);
+  if (stated == kXlaKernels) return stated;
+  return fail(Code::kUsage, "TFD_KERNELS={}: it is {} (the plug-in's own kernels), or unset", printable(stated),
+              kXlaKernels);
 }
 
 }  // namespace tfd::function

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <numeric>
 
 #include "types.hpp"
 
@@ -43,6 +44,12 @@ std::string function_type(std::span<const Value> arguments, std::span<const Tens
   return out + (results.size() == 1 ? types : "(" + types + ")");
 }
 
+std::vector<std::size_t> all_dimensions(const Value& value) {
+  std::vector<std::size_t> out(value.shape().size());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
 }  // namespace
 
 // ---- arithmetic
@@ -75,6 +82,8 @@ Value select(const Value& condition, const Value& yes, const Value& no) { return
 Value convert(const Value& value, DType dtype) { return Builder::convert(value, dtype); }
 Value is_finite(const Value& a) { return Builder::is_finite(a); }
 Value abs(const Value& a) { return Builder::unary("stablehlo.abs", a); }
+Value max(const Value& a, const Value& b) { return Builder::binary("stablehlo.maximum", a, b); }
+Value min(const Value& a, const Value& b) { return Builder::binary("stablehlo.minimum", a, b); }
 
 Value Builder::less(const Value& a, const Value& b) {
   assert(!a.is_number() || !b.is_number());
@@ -118,12 +127,12 @@ Value Builder::convert(const Value& value, DType dtype) {
 
 // ---- the builder
 
-Builder::Builder(std::string name) : name_(std::move(name)) {}
+Builder::Builder(std::string name, std::string prefix) : name_(std::move(name)), prefix_(std::move(prefix)) {}
 
 Value Builder::define(TensorSpec spec, std::string_view operation) {
   Value value;
   value.builder_ = this;
-  value.name_ = fmt::format("%{}", next_++);
+  value.name_ = fmt::format("%{}{}", prefix_, next_++);
   value.spec_ = std::move(spec);
   body_ += fmt::format("    {} = {}\n", value.name_, operation);
   return value;
@@ -171,32 +180,142 @@ Value Builder::slice(const Value& vector, std::int64_t first, std::int64_t last)
 
 Value Builder::element(const Value& vector, std::int64_t at) { return reshape(slice(vector, at, at + 1), {}); }
 
-Value Builder::concatenate(std::span<const Value> vectors) {
-  assert(!vectors.empty());
-  if (vectors.size() == 1) return vectors.front();
-  TensorSpec spec{vectors.front().spec_.dtype, {0}};
+Value Builder::concatenate(std::span<const Value> values, std::size_t dimension) {
+  assert(!values.empty());
+  if (values.size() == 1) return values.front();
+  TensorSpec spec = values.front().spec_;
+  spec.shape[dimension] = 0;
   std::string names;
-  for (const Value& vector : vectors) {
-    assert(vector.spec_.shape.size() == 1 && vector.spec_.dtype == spec.dtype);
-    spec.shape[0] += vector.spec_.shape[0];
-    names += (names.empty() ? "" : ", ") + vector.name_;
+  for (const Value& value : values) {
+    assert(value.spec_.shape.size() == spec.shape.size() && value.spec_.dtype == spec.dtype);
+    spec.shape[dimension] += value.spec_.shape[dimension];
+    names += (names.empty() ? "" : ", ") + value.name_;
   }
-  return define(spec, fmt::format("stablehlo.concatenate {}, dim = 0 : {}", names, function_type(vectors, {&spec, 1})));
+  return define(spec, fmt::format("stablehlo.concatenate {}, dim = {} : {}", names, dimension,
+                                  function_type(values, {&spec, 1})));
 }
 
-Value Builder::reduce(const Value& value, const char* operation, double initial) {
-  const TensorSpec spec{value.spec_.dtype, {}};
-  if (value.spec_.shape.empty()) return value;
-  const Value start = constant(initial, spec);
-  std::string dimensions;
-  for (std::size_t i = 0; i < value.spec_.shape.size(); ++i) dimensions += fmt::format("{}{}", i > 0 ? ", " : "", i);
+Value Builder::reduce(const Value& value, const char* operation, double initial,
+                      const std::vector<std::size_t>& dimensions) {
+  if (dimensions.empty()) return value;
+  TensorSpec spec{value.spec_.dtype, {}};
+  for (std::size_t i = 0; i < value.spec_.shape.size(); ++i)
+    if (std::ranges::find(dimensions, i) == dimensions.end()) spec.shape.push_back(value.spec_.shape[i]);
+  const Value start = constant(initial, {spec.dtype, {}});
+  return define(spec, fmt::format("stablehlo.reduce({} init: {}) applies {} across dimensions = [{}] : {}", value.name_,
+                                  start.name_, operation, fmt::join(dimensions, ", "),
+                                  function_type(std::vector{value, start}, {&spec, 1})));
+}
+
+Value Builder::sum(const Value& value, const std::vector<std::size_t>& dimensions) {
+  return reduce(value, "stablehlo.add", 0, dimensions);
+}
+Value Builder::sum(const Value& value) { return sum(value, all_dimensions(value)); }
+Value Builder::all(const Value& value) { return reduce(value, "stablehlo.and", 1, all_dimensions(value)); }
+
+// ---- values of any rank
+
+Value Builder::slice(const Value& value, const Slice& slice) {
+  TensorSpec spec{value.spec_.dtype, {}};
+  std::string ranges;
+  for (std::size_t i = 0; i < value.spec_.shape.size(); ++i) {
+    assert(0 <= slice.first[i] && slice.first[i] <= slice.last[i] && slice.last[i] <= value.spec_.shape[i]);
+    spec.shape.push_back((slice.last[i] - slice.first[i] + slice.step[i] - 1) / slice.step[i]);
+    ranges += fmt::format("{}{}:{}:{}", i > 0 ? ", " : "", slice.first[i], slice.last[i], slice.step[i]);
+  }
+  if (spec == value.spec_) return value;
+  return define(spec, fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", value.name_, ranges, type_of(value),
+                                  format_tensor_type(spec)));
+}
+
+Value Builder::pad(const Value& value, const Value& with, const Padding& padding) {
+  TensorSpec spec{value.spec_.dtype, {}};
+  bool is_any = false;
+  for (std::size_t i = 0; i < value.spec_.shape.size(); ++i) {
+    const std::int64_t size = value.spec_.shape[i];
+    spec.shape.push_back(size + padding.low[i] + padding.high[i] +
+                         std::max<std::int64_t>(size - 1, 0) * padding.interior[i]);
+    is_any = is_any || padding.low[i] != 0 || padding.high[i] != 0 || padding.interior[i] != 0;
+  }
+  if (!is_any) return value;
+  const Value filled = fit(with, {spec.dtype, {}});
   return define(spec,
-                fmt::format("stablehlo.reduce({} init: {}) applies {} across dimensions = [{}] : {}", value.name_,
-                            start.name_, operation, dimensions, function_type(std::vector{value, start}, {&spec, 1})));
+                fmt::format("stablehlo.pad {}, {}, low = [{}], high = [{}], interior = [{}] : {}", value.name_,
+                            filled.name_, fmt::join(padding.low, ", "), fmt::join(padding.high, ", "),
+                            fmt::join(padding.interior, ", "), function_type(std::vector{value, filled}, {&spec, 1})));
 }
 
-Value Builder::sum(const Value& value) { return reduce(value, "stablehlo.add", 0); }
-Value Builder::all(const Value& value) { return reduce(value, "stablehlo.and", 1); }
+Value Builder::broadcast(const Value& value, tensor::Shape shape, const std::vector<std::size_t>& dimensions) {
+  const TensorSpec spec{value.spec_.dtype, std::move(shape)};
+  return define(spec, fmt::format("stablehlo.broadcast_in_dim {}, dims = [{}] : ({}) -> {}", value.name_,
+                                  fmt::join(dimensions, ", "), type_of(value), format_tensor_type(spec)));
+}
+
+Value Builder::transpose(const Value& value, const std::vector<std::size_t>& dimensions) {
+  if (std::ranges::is_sorted(dimensions)) return value;
+  TensorSpec spec{value.spec_.dtype, {}};
+  for (const std::size_t one : dimensions) spec.shape.push_back(value.spec_.shape[one]);
+  return define(spec, fmt::format("stablehlo.transpose {}, dims = [{}] : ({}) -> {}", value.name_,
+                                  fmt::join(dimensions, ", "), type_of(value), format_tensor_type(spec)));
+}
+
+Value Builder::reverse(const Value& value, const std::vector<std::size_t>& dimensions) {
+  return define(value.spec_, fmt::format("stablehlo.reverse {}, dims = [{}] : {}", value.name_,
+                                         fmt::join(dimensions, ", "), type_of(value)));
+}
+
+Value Builder::dot(const Value& a, const Value& b, const Contraction& contraction, std::string_view precision) {
+  TensorSpec spec{a.spec_.dtype, {}};
+  for (const auto& [value, contracted] : {std::pair(&a, &contraction.left), std::pair(&b, &contraction.right)})
+    for (std::size_t i = 0; i < value->spec_.shape.size(); ++i)
+      if (std::ranges::find(*contracted, i) == contracted->end()) spec.shape.push_back(value->spec_.shape[i]);
+  return define(spec, fmt::format("stablehlo.dot_general {}, {}, contracting_dims = [{}] x [{}]{}{} : {}", a.name_,
+                                  b.name_, fmt::join(contraction.left, ", "), fmt::join(contraction.right, ", "),
+                                  precision.empty() ? "" : ", precision = ", precision,
+                                  function_type(std::vector{a, b}, {&spec, 1})));
+}
+
+Value Builder::compare(std::string_view direction, std::string_view type, const Value& a, const Value& b) {
+  const TensorSpec spec{DType::kBool, a.spec_.shape};
+  return define(spec, fmt::format("stablehlo.compare {}, {}, {}, {} : {}", direction, a.name_, b.name_, type,
+                                  function_type(std::vector{a, b}, {&spec, 1})));
+}
+
+Value Builder::either(const Value& a, const Value& b) { return binary("stablehlo.or", a, b); }
+Value Builder::negation(const Value& a) { return unary("stablehlo.not", a); }
+
+Value Builder::fence(const Value& value) {
+  return define(value.spec_,
+                fmt::format("stablehlo.custom_call @{}({}) {{mhlo.backend_config = {{}}, output_operand_aliases = "
+                            "[#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 0, "
+                            "operand_tuple_indices = []>]}} : ({}) -> {}",
+                            kFenceTarget, value.name_, type_of(value), type_of(value)));
+}
+
+Value Builder::numbers(std::span<const std::int64_t> values, const TensorSpec& spec) {
+  std::string list;
+  for (const std::int64_t value : values)
+    list += (list.empty() ? "" : ", ") + literal(static_cast<double>(value), spec.dtype);
+  const TensorSpec vector{spec.dtype, {static_cast<std::int64_t>(values.size())}};
+  return reshape(define(vector, fmt::format("stablehlo.constant dense<[{}]> : {}", list, format_tensor_type(vector))),
+                 spec.shape);
+}
+
+std::string Builder::type(const TensorSpec& spec) { return format_tensor_type(spec); }
+
+Value Builder::outer(std::string name, TensorSpec spec) {
+  Value value;
+  value.builder_ = this;
+  value.name_ = std::move(name);
+  value.spec_ = std::move(spec);
+  return value;
+}
+
+std::string Builder::take_operations(const Value& value, std::string_view name) {
+  const std::string type = type_of(value);
+  body_ += fmt::format("    {} = stablehlo.reshape {} : ({}) -> {}", name, value.name_, type, type);
+  return std::exchange(body_, {});
+}
 
 Value Builder::all_reduce(const Value& value, int replicas) {
   std::string group;

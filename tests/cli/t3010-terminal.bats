@@ -42,13 +42,13 @@ on_terminal() { # TERM ARGS…
   jq -es 'length == 8' seen.jsonl
 }
 
-# A module on which XLA works for seconds: 3000 products of matrices, each by another constant.
+# A module on which XLA works for seconds: 9000 products of matrices, each by another constant.
 slow_program() {
   {
     echo 'module @slow { func.func public @main(%x: tensor<f32>) -> tensor<f32> {'
     echo "%b = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<8x8xf32>"
     local i before=b
-    for ((i = 0; i < 3000; i++)); do
+    for ((i = 0; i < 9000; i++)); do
       echo "%c$i = stablehlo.constant dense<0.$i> : tensor<8x8xf32>"
       echo "%d$i = stablehlo.dot_general %$before, %c$i, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>"
       before=d$i

@@ -24,6 +24,7 @@
 #include "tfd/function/resident.hpp"
 #include "tfd/function/topology.hpp"
 #include "tfd/hlo/builder.hpp"
+#include "tfd/hlo/for_cpu.hpp"
 #include "tfd/hlo/template.hpp"
 #include "tfd/process/child.hpp"
 #include "tfd/process/event_loop.hpp"
@@ -193,6 +194,10 @@ void built() {
   Builder builder("scale");
   const Value w = builder.argument("w", {DType::kF32, {4}}), rate = builder.argument("rate", {DType::kF32, {}});
   Module module = builder.finish({{"w", w - w * rate}});
+}
+void for_cpus(const Module& module) {
+  const RewrittenModule fast = for_cpu(module);
+  fast.operations.front().how;
 }
 Result<void> templates(const std::string& text) {
   const Template any = TFD_TRY(Template::make("step.mlirt", text));

@@ -6,6 +6,7 @@
 #include "checks.hpp"
 #include "targets.hpp"
 #include "tfd/hlo/embed.hpp"
+#include "tfd/hlo/for_cpu.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/hlo/partition.hpp"
 #include "tfd/program/program.hpp"
@@ -40,6 +41,10 @@ void module(std::string_view bytes) {
     expect(made.has_value() && hlo::same_specs(made->signature, module->signature) && made->partitions == 2,
            "what is partitioned is a module");
   }
+  const hlo::RewrittenModule fast = hlo::for_cpu(*module);
+  const auto rewritten = hlo::make_module("r.mlir", fast.module.code, sidecar);
+  expect(rewritten.has_value() && hlo::same_specs(rewritten->signature, module->signature),
+         "what is rewritten for CPUs is a module");
   if (const auto inside = hlo::embed(*module, "e")) {
     const auto outer = hlo::make_module(
         "o.mlir",

@@ -14,6 +14,7 @@
 #include "tfd/cluster/address.hpp"
 #include "tfd/cluster/roles.hpp"
 #include "tfd/function/isa.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/launch/faults.hpp"
 #include "tfd/launch/listen.hpp"
 #include "tfd/launch/member_file.hpp"
@@ -323,6 +324,8 @@ strategy::XlaThreads xla_threads(const function::DeviceChoice& devices, bool has
   strategy::XlaThreads out{.count = has_group ? number("TFD_PROCESSORS") : 0, .use = use_xla_threads};
   out.isa = function::find_isa(env);
   out.use_isa = use_isa;
+  out.kernels = function::find_kernels(env).value_or(std::string());
+  out.use_kernels = use_kernels;
   for (const char* const name : {"PJRT_NPROC", "NPROC"})
     if (out.count == 0) {
       out.count = number(name);

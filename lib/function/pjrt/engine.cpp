@@ -19,7 +19,10 @@
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/function/value_watch.hpp"
+#include "tfd/hlo/builder.hpp"
+#include "tfd/hlo/for_cpu.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/hlo/partition.hpp"
 
@@ -70,17 +73,20 @@ std::vector<std::shared_ptr<Function>> fill_platform_in(std::vector<std::shared_
 class PjrtEngine final : public Engine {
  public:
   PjrtEngine(PluginInfo info, std::shared_ptr<const Client> client, std::string options, const EngineOptions& asked,
-             std::optional<CompileCache> cache, bool shows_values)
+             std::optional<CompileCache> cache, bool has_handlers)
       : info_(std::move(info)),
         client_(std::move(client)),
         options_(std::move(options)),
         logical_devices_(asked.logical_devices),
         spmd_(asked.spmd),
         max_isa_(info_.platform == "cpu" ? asked.max_isa : ""),
+        chooses_kernels_(info_.platform == "cpu" && asked.kernels != kXlaKernels),
+        rewrites_(chooses_kernels_ && has_handlers),
         log_(asked.log),
         on_compile_(asked.on_compile),
         cache_(std::move(cache)),
-        shows_values_(shows_values) {
+        shows_values_(has_handlers && asked.logical_devices == 1) {
+    if (chooses_kernels_ && asked.xla_flags.find(kFusionOption) == std::string::npos) fusions_ = find_fusions();
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
     if (!hash) {
@@ -94,6 +100,9 @@ class PjrtEngine final : public Engine {
   }
 
   const PluginInfo& plugin() const override { return info_; }
+  std::vector<hlo::RewrittenOperation> rewritten(const hlo::Module& module) const override {
+    return rewrite(module).operations;
+  }
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
   bool shows_values() const override { return shows_values_; }
   Transfers transfers() const override { return client_->transfers(); }
@@ -178,10 +187,33 @@ class PjrtEngine final : public Engine {
     return fail(Code::kInvalidArgument, "there is no device {} (of {})", position, count());
   }
 
+  /// The option that says what YNNPACK takes, encoded: dots and reductions. Its convolutions take up to seven times as
+  /// long as those of XLA itself where there is no AVX-512, and with dots go the transposing copies before them. Empty
+  /// for a plug-in that doesn't have it: a module with nothing in it tells.
+  std::string find_fusions() const {
+    const std::string out = encode_option(kFusionOption, "LIBRARY_FUSION_TYPE_DOT,LIBRARY_FUSION_TYPE_REDUCE");
+    hlo::Module nothing;
+    nothing.name = "nothing";
+    nothing.code = "module { func.func public @main() { return } }";
+    return Executable::compile(client_, nothing, options_ + out) ? out : std::string();
+  }
+
+  /// Rewrites a module for CPUs, unless it is for several partitions, whose shardings the operations would lose.
+  hlo::RewrittenModule rewrite(const hlo::Module& module) const {
+    if (!rewrites_ || module.partitions != 1) return {module, {}};
+    hlo::RewrittenModule out = hlo::for_cpu(module);
+    for (const hlo::RewrittenOperation& one : out.operations)
+      log_.debug("{}: {} of {} as {}", printable(module.name), one.operation, one.from, one.how);
+    return out;
+  }
+
   /// `is_whole`: its arguments and results aren't sharded.
-  Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& module, const std::string& options,
+  Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& original, const std::string& asked_options,
                                                       bool is_whole, const std::string& system = {}) {
-    if (info_.platform == "cpu") TFD_TRY(prepare_lapack(module));  // also for executables from the cache
+    if (info_.platform == "cpu") TFD_TRY(prepare_lapack(original));  // also for executables from the cache
+    const hlo::RewrittenModule rewritten = rewrite(original);
+    const hlo::Module& module = rewritten.module;
+    const std::string options = asked_options + fusions_;
     const std::string key = key_of(module, options, system);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
       auto executable = Executable::load(client_, module, *bytes, is_whole);
@@ -193,7 +225,15 @@ class PjrtEngine final : public Engine {
                 printable(module.name), executable.error().message);
     }
     const auto told = on_compile_ ? on_compile_(module.name) : nullptr;
-    auto executable = TFD_TRY(Executable::compile(client_, module, options));
+    auto compiled = Executable::compile(client_, module, options);
+    if (!compiled && !rewritten.operations.empty()) {  // the error's line is that of the original
+      const std::string why = compiled.error().message;
+      compiled = Executable::compile(client_, original, options);
+      if (compiled)
+        log_.warning("{}: XLA refuses the module as it was rewritten for CPUs, and takes it as it is: {}",
+                     printable(module.name), why);
+    }
+    auto executable = TFD_TRY(std::move(compiled));
     ++compiled_;
     if (is_whole) TFD_TRY(executable->compiled().check_signature());
     if (cache_)
@@ -217,6 +257,8 @@ class PjrtEngine final : public Engine {
   int logical_devices_;
   bool spmd_;
   std::string max_isa_;
+  bool chooses_kernels_, rewrites_;
+  std::string fusions_;  // an encoded option; empty: the plug-in's own choice
   Log log_;
   std::function<std::shared_ptr<void>(const std::string&)> on_compile_;
   std::optional<CompileCache> cache_;
@@ -288,11 +330,12 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   auto client = TFD_TRY(Client::make(api, options, positions), "the PJRT plug-in " + options.plugin);
   if (!is_of_kind(client->platform(), options.device_kind))
     return fail(wrong_kind(options.plugin, client->platform(), options.device_kind));
-  bool shows_values = false;
+  bool has_handlers = false;
   if (client->platform() == "cpu") {
     auto handlers = lapack_handlers();
     handlers.emplace_back(kWatchTarget, tell_watch);
-    shows_values = TFD_TRY(ffi::register_handlers(api, handlers));
+    handlers.emplace_back(hlo::kFenceTarget, pass_fence);
+    has_handlers = TFD_TRY(ffi::register_handlers(api, handlers));
   }
   PluginInfo info = describe_plugin(api, options.plugin, client->platform());
   const std::string max_isa = info.platform == "cpu" ? options.max_isa : "";
@@ -302,7 +345,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
   std::optional<CompileCache> cache;
   if (!options.cache_directory.empty()) cache = CompileCache::open(options.cache_directory);
   return std::make_shared<PjrtEngine>(std::move(info), std::move(client), std::move(compile_options), options,
-                                      std::move(cache), shows_values && options.logical_devices == 1);
+                                      std::move(cache), has_handlers);
 }
 
 }  // namespace tfd::function

@@ -77,15 +77,19 @@ void append_common(std::string& build, std::string& options, const std::string& 
   append_number(build, 6, 1);   // use_spmd_partitioning
   append_number(build, 19, 1);  // use_shardy_partitioner
   append_bytes(options, 3, build);
-  if (max_isa.empty()) return;
-  std::string value, entry;
-  append_bytes(value, 1, max_isa);  // string_field
-  append_bytes(entry, 1, "xla_cpu_max_isa");
-  append_bytes(entry, 2, value);
-  append_bytes(options, 7, entry);  // env_option_overrides
+  if (!max_isa.empty()) options += encode_option("xla_cpu_max_isa", max_isa);
 }
 
 }  // namespace
+
+std::string encode_option(std::string_view name, std::string_view value) {
+  std::string field, entry, options;
+  append_bytes(field, 1, value);  // string_field
+  append_bytes(entry, 1, name);
+  append_bytes(entry, 2, field);
+  append_bytes(options, 7, entry);  // env_option_overrides
+  return options;
+}
 
 std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids, const std::string& max_isa) {
   const std::size_t replicas = device_ids.size(), partitions = device_ids.front().size();

@@ -20,6 +20,8 @@ namespace tfd::function {
 std::string encode_compile_options(const std::vector<std::vector<int>>& device_ids, const std::string& max_isa = {});
 /// Options for one device, which every call chooses.
 std::string encode_portable_options(const std::string& max_isa = {});
+/// One of XLA's own options, such as a flag of XLA_FLAGS has; put behind encoded options, it belongs to them.
+std::string encode_option(std::string_view name, std::string_view value);
 
 struct ProgramShapes {
   std::vector<tensor::TensorSpec> arguments, results;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tfd/function/isa.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/evaluator.hpp"
 #include "tfd/train/data_start.hpp"
@@ -57,6 +58,22 @@ void DeviceTrainer::use_isa(const std::string& isa) {
   if (options_.threads.use_isa) options_.threads.use_isa(isa);
 }
 
+void DeviceTrainer::use_kernels(const std::string& kernels) {
+  kernels_ = kernels;
+  if (options_.threads.use_kernels) options_.threads.use_kernels(kernels);
+}
+
+/// Says if the steps before were made by other kernels. Checkpoints of tfd 0.2 and before don't say which.
+void DeviceTrainer::compare_kernels(const variable::Checkpoint& from) const {
+  const bool is_known = !kernels_.empty() && !from.isa.empty() && engine_->plugin().platform == "cpu";
+  const std::string theirs = from.kernels.empty() ? std::string(function::kXlaKernels) : from.kernels;
+  if (!is_known || kernels_ == theirs || !options_.train.say) return;
+  options_.train.say(fmt::format(
+      "{}: programs computed by the kernels '{}' there, and do by '{}' now: the last bits may "
+      "differ{}",
+      from.path, theirs, kernels_, theirs == function::kXlaKernels ? "; TFD_KERNELS=xla keeps them equal" : ""));
+}
+
 /// Says if the steps before were made by other instructions.
 void DeviceTrainer::compare_isa(const variable::Checkpoint& from) const {
   const bool is_known = !isa_.empty() && !from.isa.empty() && engine_->plugin().platform == "cpu";
@@ -84,6 +101,7 @@ Result<void> DeviceTrainer::open(const TrainerPlace& place, const train::TrainSt
   if (from.state != nullptr) {
     compare_threads(*from.state);
     compare_isa(*from.state);
+    compare_kernels(*from.state);
   }
   TFD_TRY(make_runner(place));
   TFD_TRY(make_steps(place));
@@ -255,6 +273,7 @@ Result<variable::Checkpoint> DeviceTrainer::export_state() {
   if (engine_->plugin().platform == "cpu") {
     checkpoint.threads = threads();
     checkpoint.isa = isa_;
+    checkpoint.kernels = kernels_;
   }
   return checkpoint;
 }

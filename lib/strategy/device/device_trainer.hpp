@@ -47,6 +47,10 @@ class DeviceTrainer {
   void use_isa(const std::string& isa);
   /// The instruction set that XLA compiles for; empty: not known.
   const std::string& isa() const { return isa_; }
+  /// Computes by these kernels, in the engine that isn't made yet.
+  void use_kernels(const std::string& kernels);
+  /// The kernels by which programs compute; empty: not known.
+  const std::string& kernels() const { return kernels_; }
   /// XLA's threads in this process; 0: not known.
   int threads() const { return threads_ == 0 ? 0 : std::max(threads_, options_.replicas * options_.logical_devices); }
   /// Makes the engine and the data's iterators, and puts the variables on the devices: those of `from`, whose tensors
@@ -122,6 +126,7 @@ class DeviceTrainer {
   Result<void> check_memory(const TrainerPlace& place, const train::TrainStart& from) const;
   void compare_threads(const variable::Checkpoint& from) const;
   void compare_isa(const variable::Checkpoint& from) const;
+  void compare_kernels(const variable::Checkpoint& from) const;
   Result<DeviceSteps::Inputs> take_new_inputs();
   Result<Made> made(const DeviceSteps::Inputs& inputs, Result<DeviceSteps::Done> done);
   /// Compiles the rest in the background after the first step.
@@ -136,7 +141,7 @@ class DeviceTrainer {
   int replicas_ = 1;       // of the training
   int first_replica_ = 0;  // of this process
   int threads_ = options_.threads.count;
-  std::string isa_ = options_.threads.isa;
+  std::string isa_ = options_.threads.isa, kernels_ = options_.threads.kernels;
   std::shared_ptr<function::Engine> engine_;
   std::unique_ptr<step::ReplicaRunner> runner_;
   std::unique_ptr<TrainingSteps> steps_;

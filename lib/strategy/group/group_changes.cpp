@@ -43,8 +43,18 @@ void GroupMember::use_isa(const std::vector<Standing>& all) {
   const auto common = common_isa_of(all);
   const Standing& own = all[static_cast<std::size_t>(rank())];
   if (common && !own.keeps_isa && own.isa != *common) trainer_.use_isa(*common);
-  const auto unlike = is_chief() ? describe_unlike_isa(all, names_) : std::nullopt;
-  if (!unlike || std::exchange(told_isa_, unlike->text) == unlike->text) return;
+  tell_unlike(describe_unlike_isa(all, names_), told_isa_);
+}
+
+void GroupMember::use_kernels(const std::vector<Standing>& all) {
+  const std::string common = common_kernels_of(all);
+  const Standing& own = all[static_cast<std::size_t>(rank())];
+  if (!common.empty() && !own.keeps_isa && own.kernels != common) trainer_.use_kernels(common);
+  tell_unlike(describe_unlike_kernels(all, names_), told_kernels_);
+}
+
+void GroupMember::tell_unlike(const std::optional<UnlikeIsa>& unlike, std::string& told) {
+  if (!is_chief() || !unlike || std::exchange(told, unlike->text) == unlike->text) return;
   if (unlike->is_warning) options_.group.log.warning("{}", unlike->text);
   if (!unlike->is_warning && options_.group.say) options_.group.say(unlike->text);
 }

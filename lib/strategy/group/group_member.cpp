@@ -112,12 +112,14 @@ Standing GroupMember::standing(const train::TrainStart& from) const {
             .threads = trainer_.threads(),
             .keeps_threads = true,
             .isa = trainer_.isa(),
-            .keeps_isa = true};
+            .keeps_isa = true,
+            .kernels = trainer_.kernels()};
   Standing out{.replicas = from.state != nullptr ? from.state->replicas : 0,
                .threads = trainer_.threads(),
                .keeps_threads = is_stated || trainer_.has_engine(),
                .isa = trainer_.isa(),
-               .keeps_isa = trainer_.has_engine()};
+               .keeps_isa = trainer_.has_engine(),
+               .kernels = trainer_.kernels()};
   const auto& train = options_.device.train;
   const auto& checkpoint = program_.train->checkpoint;
   out.starts_over = train.start_over && !train.takes_over;
@@ -243,6 +245,7 @@ Result<void> GroupMember::enter(const train::TrainStart& from) {
                                    : roots.replicas;
   if (!options_.as_tensorflow) use_threads(standings, known.threads, shared);
   use_isa(standings);
+  use_kernels(standings);
   if (is_over_hosts()) TFD_TRY(find_system());
   TFD_TRY(share(shared, !is_new ? "the training has" : options_.replicas != 0 ? "" : "the checkpoint's training has"));
 

@@ -145,6 +145,9 @@ class GroupMember {
   /// Gives XLA the same number of threads in every process, unless it has started already: bits depend on it.
   void use_threads(const std::vector<Standing>& all, int threads, int replicas);
   void use_isa(const std::vector<Standing>& all);
+  void use_kernels(const std::vector<Standing>& all);
+  /// The chief says such a line once.
+  void tell_unlike(const std::optional<UnlikeIsa>& unlike, std::string& told);
   /// Shares the training's replicas among the members.
   Result<void> share(int replicas, const std::string& whose);
   int most_members() const;
@@ -202,7 +205,7 @@ class GroupMember {
   Clock::time_point step_ended_ = Clock::now();  // the last one
   Duration waited_ = {}, waited_before_ = {};    // for others: in the last step, and in the generation until then
   bool has_told_threads_ = false;
-  std::string told_isa_;                          // the last line about the members' instruction sets
+  std::string told_isa_, told_kernels_;           // the last lines about the members' instruction sets and kernels
   std::optional<std::uint64_t> last_generation_;  // once it is left alone
   GroupStatus status_;
   std::future<Result<std::string>> written_;  // a checkpoint of this host

@@ -9,6 +9,7 @@
 
 #include "tfd/base/text.hpp"
 #include "tfd/function/isa.hpp"
+#include "tfd/function/kernels.hpp"
 #include "value_bytes.hpp"
 
 namespace tfd::strategy {
@@ -16,7 +17,7 @@ namespace tfd::strategy {
 template <class Io>
 void fields(Io& io, Standing& standing) {
   io(standing.step, standing.replicas, standing.position, standing.threads, standing.keeps_threads, standing.isa);
-  io(standing.keeps_isa, standing.saved, standing.run, standing.starts_over, standing.generation);
+  io(standing.keeps_isa, standing.kernels, standing.saved, standing.run, standing.starts_over, standing.generation);
 }
 
 namespace {
@@ -97,6 +98,36 @@ std::optional<UnlikeIsa> describe_unlike_isa(const std::vector<Standing>& all, c
       fmt::format("XLA compiles for {} in each process, the newest instruction set that all have ({}), since "
                   "the last bits depend on it",
                   *common, each)};
+}
+
+std::string common_kernels_of(const std::vector<Standing>& all) {
+  if (std::ranges::any_of(all, [](const Standing& one) { return one.kernels.empty(); })) return "";
+  const auto keeper = std::ranges::find(all, true, &Standing::keeps_isa);
+  if (keeper != all.end()) return keeper->kernels;
+  const bool are_equal =
+      std::ranges::all_of(all, [&](const Standing& one) { return one.kernels == all.front().kernels; });
+  return are_equal ? all.front().kernels : std::string(function::kXlaKernels);
+}
+
+std::optional<UnlikeIsa> describe_unlike_kernels(const std::vector<Standing>& all,
+                                                 const std::vector<std::string>& names) {
+  const std::string common = common_kernels_of(all);
+  std::vector<std::string> of_each;
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (rank == 0 || all[rank].kernels != all.front().kernels)
+      of_each.push_back(fmt::format("{} {}", names[rank], printable(all[rank].kernels)));
+  if (common.empty() || of_each.size() == 1) return std::nullopt;
+  const std::string each = fmt::format("{}", fmt::join(of_each, ", "));
+  if (std::ranges::any_of(all, [&](const Standing& one) { return one.keeps_isa && one.kernels != common; }))
+    return UnlikeIsa{
+        fmt::format("members compute by different kernels ({}): their bits may differ; starting all members "
+                    "again makes them equal",
+                    each),
+        true};
+  return UnlikeIsa{
+      fmt::format("programs compute by the kernels '{}' in each process, since the last bits depend on them "
+                  "({}; TFD_KERNELS)",
+                  common, each)};
 }
 
 }  // namespace tfd::strategy

@@ -24,6 +24,7 @@ struct Standing {
   bool keeps_threads = false;    // since XLA has begun there, or its user has said how many
   std::string isa = {};          // instruction set that XLA compiles for there, or would; empty: not known
   bool keeps_isa = false;        // since XLA has begun there
+  std::string kernels = {};      // by which programs compute there, or would; kept as the instruction set is
   std::int64_t saved = -1;       // step of the newest checkpoint that it sees, where it is new; -1: none
   std::string run = {};          // its run
   bool starts_over = false;      // ignores existing checkpoints
@@ -54,5 +55,12 @@ struct UnlikeIsa {
   bool is_warning = false;
 };
 std::optional<UnlikeIsa> describe_unlike_isa(const std::vector<Standing>& all, const std::vector<std::string>& names);
+
+/// The kernels by which all compute from now on: those of members that keep theirs, else those that all have, else the
+/// plug-in's own; empty: not known.
+std::string common_kernels_of(const std::vector<Standing>& all);
+/// A line about members that compute by different ones; as describe_unlike_isa().
+std::optional<UnlikeIsa> describe_unlike_kernels(const std::vector<Standing>& all,
+                                                 const std::vector<std::string>& names);
 
 }  // namespace tfd::strategy

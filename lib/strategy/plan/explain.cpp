@@ -54,6 +54,9 @@ class Explainer {
     out["step"] = options_.why_on_host ? TFD_TRY(host_step()) : TFD_TRY(device_step());
     out["reduce"] = reduce(!options_.why_on_host && out["step"]["way"] == "fused");
     out["memory"] = memory(out["step"]);
+    if (step_.kind == program::FunctionKind::kModule)
+      for (const hlo::RewrittenOperation& one : engine_->rewritten(step_.modules.called(0)))
+        out["rewritten"].push_back({{"operation", one.operation}, {"operands", one.from}, {"as", one.how}});
     return out;
   }
 
@@ -285,6 +288,10 @@ std::string format_explanation(const Json& plan) {
     out +=
         fmt::format("  reduce   {} of each replica, on the {}\n", bytes_text(plan["reduce"]["bytes_per_replica"]),
                     plan["reduce"]["where"] == "host" ? "host, in their order" : "devices, by one all_reduce a dtype");
+  if (plan.contains("rewritten"))
+    for (const Json& one : plan["rewritten"])
+      out += fmt::format("rewritten  {} of {}: {}\n", one["operation"].get<std::string>(),
+                         one["operands"].get<std::string>(), one["as"].get<std::string>());
   out += fmt::format("start      {} of the host's memory\n", bytes_text(memory["host_at_start"]));
   if (memory["host_while_saving"].get<std::int64_t>() > 0)
     out += fmt::format("saving     {} of the host's memory, beside the rest, while a checkpoint is written\n",

@@ -123,6 +123,8 @@ Result<std::pair<Checkpoint, bool>> load_any(const std::string& path) {
   if (const auto threads = metadata.find("threads"); threads != metadata.end())
     checkpoint.threads = static_cast<int>(parse_integer(threads->second, 0, INT_MAX).value_or(0));
   if (const auto isa = metadata.find("isa"); isa != metadata.end()) checkpoint.isa = printable(isa->second);
+  if (const auto kernels = metadata.find("kernels"); kernels != metadata.end())
+    checkpoint.kernels = printable(kernels->second);
   const auto step = metadata.find("step");
   const auto named = step_of_checkpoint_name(fs::path(path).filename().string());
   if (step != metadata.end())
@@ -184,6 +186,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, con
   if (checkpoint.replicas > 0) out["replicas"] = std::to_string(checkpoint.replicas);
   if (checkpoint.threads > 0) out["threads"] = std::to_string(checkpoint.threads);
   if (!checkpoint.isa.empty()) out["isa"] = checkpoint.isa;
+  if (!checkpoint.kernels.empty()) out["kernels"] = checkpoint.kernels;
   return out;
 }
 

@@ -70,6 +70,15 @@ std::string format_array(Type type, const Dims& dims) {
   return fmt::format("{}[{}]", name_of(type), fmt::join(dims, ", "));
 }
 
+/// Bytes of one element. The numbers are those of xla::PrimitiveType.
+Result<std::size_t> bytes_of(Type type) {
+  const int number = static_cast<int>(type);
+  for (const auto& [bytes, numbers] : std::initializer_list<std::pair<std::size_t, std::initializer_list<int>>>{
+           {1, {1, 2, 6}}, {2, {3, 7, 10, 16}}, {4, {4, 8, 11}}, {8, {5, 9, 12, 15}}, {16, {18}}})
+    if (std::ranges::find(numbers, number) != numbers.end()) return bytes;
+  return fail(Code::kInvalidArgument, "it has elements of type {}", number);
+}
+
 /// absl's codes, as XLA numbers them.
 int code_of(Code code) { return code == Code::kInvalidArgument ? 3 : code == Code::kResourceExhausted ? 8 : 13; }
 
@@ -119,6 +128,22 @@ Result<std::span<const std::int64_t>> Call::dims(std::int64_t argument, std::siz
 Result<const std::byte*> Call::bytes(std::int64_t argument) const {
   TFD_TRY(dims(argument, 0));
   return static_cast<const std::byte*>(static_cast<const Buffer*>(frame_.arguments.values[argument])->data);
+}
+
+Result<void> Call::copy_argument() const {
+  TFD_TRY(check_counts(1, 1));
+  TFD_TRY(dims(0, 0));
+  if (frame_.results.types[0] != kBufferType) return fail(Code::kInvalidArgument, "it has no result 0");
+  const auto& from = *static_cast<const Buffer*>(frame_.arguments.values[0]);
+  const auto& to = *static_cast<const Buffer*>(frame_.results.values[0]);
+  if (from.data == to.data) return {};
+  const std::span<const std::int64_t> all(from.dims, static_cast<std::size_t>(from.rank));
+  if (from.dtype != to.dtype || !std::ranges::equal(all, std::span(to.dims, static_cast<std::size_t>(to.rank))))
+    return fail(Code::kInvalidArgument, "argument 0 is {}, and its result isn't", format_array(from.dtype, all));
+  auto bytes = TFD_TRY(bytes_of(from.dtype));
+  for (const std::int64_t size : all) bytes *= static_cast<std::size_t>(size);
+  if (bytes > 0) std::memcpy(to.data, from.data, bytes);
+  return {};
 }
 
 Result<Matrices> Call::matrices(std::int64_t argument) const {

@@ -171,6 +171,9 @@ class Call {
     return to;
   }
 
+  /// Makes the only result the only argument, of the same type and shape: nothing where both have the same memory.
+  Result<void> copy_argument() const;
+
   /// Reads an attribute that is one of the letters of `allowed`: "LU".
   Result<char> letter(std::string_view name, std::string_view allowed) const;
   Result<int> number(std::string_view name) const;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tfd/function/value_watch.hpp"
+#include "tfd/hlo/builder.hpp"
 
 namespace tfd::function {
 
@@ -20,6 +21,11 @@ void* tell_watch(ffi::CallFrame* frame) {
     return {};
   };
   return ffi::returned(*frame, kWatchTarget, run());
+}
+
+void* pass_fence(ffi::CallFrame* frame) {
+  if (ffi::is_answered(*frame)) return nullptr;
+  return ffi::returned(*frame, hlo::kFenceTarget, ffi::Call(*frame).copy_argument());
 }
 
 tensor::Tensor watch_argument(ValueWatch* watch) {

@@ -18,6 +18,7 @@
 #include "tfd/base/log.hpp"
 #include "tfd/function/device.hpp"
 #include "tfd/function/hosts.hpp"
+#include "tfd/hlo/for_cpu.hpp"
 #include "tfd/hlo/module.hpp"
 #include "tfd/tensor/tensor.hpp"
 
@@ -65,7 +66,9 @@ struct EngineOptions {
   /// XLA_FLAGS of the process's environment, which XLA reads by itself: a part of the cache's keys.
   std::string xla_flags = {};
   std::string max_isa = {};  // the newest instruction set that CPUs' programs may have (isa.hpp); empty: any
-  Log log = {};              // messages about its cache
+  /// How CPUs' programs compute (kernels.hpp); empty: kOwnKernels.
+  std::string kernels = {};
+  Log log = {};  // messages about its cache, and about what it rewrites
   /// Called before the compiler sees a module, on the thread that compiles; what it returns lives until that is over.
   std::function<std::shared_ptr<void>(const std::string& module)> on_compile = {};
 };
@@ -102,6 +105,8 @@ class Engine {
   /// Compiles a function for each of device_count(), in their order. All are the same one if the engine doesn't
   /// distinguish devices. Errors as compile().
   virtual Result<std::vector<std::shared_ptr<Function>>> compile_for_devices(const hlo::Module& module);
+  /// The operations of a module that are written with others before it is compiled (hlo/for_cpu.hpp).
+  virtual std::vector<hlo::RewrittenOperation> rewritten(const hlo::Module& /*module*/) const { return {}; }
   virtual CompileStats compile_stats() const { return {}; }
   /// True if programs may show values before they end (value_watch.hpp).
   virtual bool shows_values() const { return false; }

@@ -1,7 +1,7 @@
 #pragma once
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many threads XLA has on CPUs, and which instructions it uses there. Thread rule: plain values.
+// How many threads XLA has on CPUs, which instructions it uses there, and by which kernels. Thread rule: plain values.
 #include <functional>
 #include <string>
 
@@ -19,6 +19,9 @@ struct XlaThreads {
   std::string isa = {};
   /// Sets what the members of a group agreed on, before the engine is made.
   std::function<void(const std::string& isa)> use_isa = {};
+  /// How programs compute (function/kernels.hpp), on which they depend, too; empty: not known, or no CPUs.
+  std::string kernels = {};
+  std::function<void(const std::string& kernels)> use_kernels = {};
 };
 
 }  // namespace tfd::strategy

@@ -25,6 +25,7 @@ struct Checkpoint {
   int replicas = 0;                // of a training whose processes share its replicas; 0: not known
   int threads = 0;                 // XLA's threads in the writing process: last bits depend on them; 0: not known
   std::string isa = {};          // CPUs' instruction set that XLA compiled for, on which bits depend; empty: not known
+  std::string kernels = {};      // by which its programs computed on CPUs: bits depend on them; empty: not known
   CheckpointWriter writer = {};  // the process that writes it; when read, the last writer of its directory
 };
 

@@ -1,0 +1,28 @@
+#pragma once
+// SPDX-License-Identifier: Apache-2.0
+//
+// A module as XLA:CPU runs it fast: operations for which it has no kernel (grouped, depthwise, transposed and
+// three-dimensional convolutions and their gradients, pools and theirs) are written with others. What they compute is
+// what StableHLO says, up to the order of sums. Modules in bytecode stay as they are. Thread rule: pure function.
+//
+//   const RewrittenModule fast = for_cpu(module);
+//   fast.operations.front().how  // "8 convolutions of a group each"
+#include <string>
+#include <vector>
+
+#include "tfd/hlo/module.hpp"
+
+namespace tfd::hlo {
+
+struct RewrittenOperation {
+  std::string operation;  // "convolution"
+  std::string from;       // what it takes: "f32[32,16,16,128], f32[3,3,16,128]"
+  std::string how;        // "8 convolutions of a group each"
+};
+struct RewrittenModule {
+  Module module;
+  std::vector<RewrittenOperation> operations;  // in the order of the text
+};
+RewrittenModule for_cpu(const Module& module);
+
+}  // namespace tfd::hlo

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Operations that tfd writes with others on CPUs.
+
+load run
+
+setup() { coordinate_setup; }
+teardown() { run_teardown; }
+
+# A grouped convolution and a max pool of x, whose sum is the loss; the gradient is the kernel.
+write_program() {
+  cat >step.mlir <<'MLIR'
+module @step {
+  func.func public @main(%k: tensor<3x3x8x16xf32>, %x: tensor<4x8x8x16xf32>) -> (tensor<f32>, tensor<3x3x8x16xf32>) {
+    %y = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<4x8x8x16xf32>, tensor<3x3x8x16xf32>) -> tensor<4x8x8x16xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %z = "stablehlo.reduce_window"(%y, %low) <{window_dimensions = array<i64: 1, 3, 3, 1>, padding = dense<[[0, 0], [1, 1], [1, 1], [0, 0]]> : tensor<4x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %m = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %m : tensor<f32>
+    }) : (tensor<4x8x8x16xf32>, tensor<f32>) -> tensor<4x8x8x16xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %loss = stablehlo.reduce(%z init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<4x8x8x16xf32>, tensor<f32>) -> tensor<f32>
+    return %loss, %k : tensor<f32>, tensor<3x3x8x16xf32>
+  }
+}
+MLIR
+  cat >program.json <<'JSON'
+{"v": 1,
+ "variables": {"k": {"shape": [3, 3, 8, 16], "init": {"uniform": {"min": -1, "max": 1, "seed": 1}}}},
+ "optimizer": {"sgd": {"learning_rate": 0.1}},
+ "datasets": {"train": [{"npy": {"fields": {"x": {"path": "x.npy"}}}}, {"repeat": {}}, {"batch": {"size": 4}}]},
+ "functions": {"step": {"module": "step.mlir", "inputs": [{"variable": "k"}, {"dataset": "train", "field": "x"}],
+                        "outputs": [{"metric": "loss"}, {"gradient": "k"}]}},
+ "train": {"function": "step", "steps": 3, "log_every": 1}}
+JSON
+  python3 - <<'PYTHON'
+import array
+values = array.array("f", ((i * 37 % 101) / 101 - 0.5 for i in range(8 * 8 * 8 * 16)))
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (8, 8, 8, 16), }"
+header += " " * (-(len(header) + 11) % 64) + "\n"
+with open("x.npy", "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + values.tobytes())
+PYTHON
+}
+
+@test "kernels: --explain lists what is written with other operations, and nothing where XLA computes by itself" {
+  write_program
+  run -0 --separate-stderr tfd-run program.json --explain
+  [[ $output == *"rewritten  convolution of f32[4, 8, 8, 16], f32[3, 3, 8, 16]: 2 convolutions of a group each"* ]]
+  [[ $output == *"rewritten  reduce_window of f32[4, 8, 8, 16]: the maximum of 9 shifted arrays"* ]]
+  run -0 --separate-stderr tfd-run program.json --explain --json
+  [ "$(jq -c '[.rewritten[].operation]' <<<"$output")" = '["convolution","reduce_window"]' ]
+  TFD_KERNELS=xla run -0 --separate-stderr tfd-run program.json --explain --json
+  [ "$(jq 'has("rewritten")' <<<"$output")" = false ]
+}
+
+@test "kernels: both compute the same numbers, up to rounding" {
+  write_program
+  local losses=()
+  for kernels in '' xla; do
+    TFD_KERNELS=$kernels run -0 --separate-stderr tfd-run program.json
+    losses+=("$(jq -sc '[.[] | select(.event == "step") | .metrics.loss]' <<<"$output")")
+  done
+  jq -en --argjson a "${losses[0]}" --argjson b "${losses[1]}" \
+    '($a | length) == 3 and ([range(3) | ($a[.] - $b[.]) / $b[.] | fabs] | max) < 1e-5' >/dev/null
+}
