@@ -101,7 +101,8 @@ hint: systems are v2, v3, v4, v5e, v5p, v6e and tpu7x, as in v6e:2x4 or tpu7x:2x
   [ -d /sys/bus/pci/devices ] || skip "no PCI bus"
   ! grep -qsi 0x1ae0 /sys/bus/pci/devices/*/vendor || skip "a machine of Google's"
   run --separate-stderr timeout 120 tfd-run --strategy tpu --explain "$TFD_SOURCE/examples/linear/program.json" </dev/null
-  [ "$status" != 124 ] && [ "$status" != 0 ]
+  [ "$status" != 124 ]
+  [ "$status" != 0 ]
   [[ $stderr == *"--topology NAME, such as v6e:2x4, plans for a system that isn't here"* ]]
   [ "$(grep -c . <<<"$stderr")" -le 3 ]
 }
