@@ -255,8 +255,8 @@ class ConvolutionRewriter {
     return b_.transpose(b_.fence(sum), order(c.left, c.result));
   }
 
-  /// What a convolution that is a kernel's gradient multiplies for one position of its result: a piece of each side,
-  /// whose spatial dimensions agree. nullopt: nothing but zeros.
+  /// The two pieces that a kernel's gradient multiplies for one position of its result. Their spatial dimensions agree.
+  /// nullopt: they are nothing but zeros.
   struct Pieces {
     Value left, kernel;
   };
@@ -480,7 +480,7 @@ class ConvolutionRewriter {
     const std::size_t at = c.left.spatial.front(), kernel_at = c.kernel.spatial.front();
     const std::int64_t taps = kernel.shape()[kernel_at], count = result[c.result.spatial.front()];
     say(fmt::format("a sum of {} convolutions of planes", taps));
-    // Of the result without its planes, which follow the batch until the end.
+    // The result has no planes at first: they are merged into the batch.
     flat.result = without_first(c.result);
     flat.kernel = without_first(c.kernel);
     Value sum;

@@ -131,7 +131,7 @@ std::optional<RegionText> read_region(std::string_view region) {
     if (std::ranges::find(kDirections, token.text) != kDirections.end()) out.direction = token.text;
     if (std::ranges::find(kTypes, token.text) != kTypes.end()) out.type = token.text;
   }
-  // The arguments, the result's name, the operands, and what is returned.
+  // The arguments, the result's name, the operands, and the returned value.
   if (operations != 2 || values.size() != 6 || values[2] != values[5]) return std::nullopt;
   const bool in_order = values[3] == values[0] && values[4] == values[1];
   const bool exchanged = values[3] == values[1] && values[4] == values[0];

@@ -14,7 +14,7 @@
 
 namespace tfd::hlo {
 
-/// What the names of its operations begin with.
+/// Names of StableHLO's operations begin with it.
 inline constexpr std::string_view kStableHlo = "stablehlo.";
 
 struct OperandText {
@@ -28,7 +28,7 @@ struct OperationText {
   std::string_view result;         // "%5"
   std::vector<OperandText> operands;
   tensor::TensorSpec spec;      // of its only result
-  std::string_view attributes;  // what is between its operands and its types, or its region
+  std::string_view attributes;  // between its operands and its types, or its region
   std::string_view region;      // the only one, with its braces; empty: none
 };
 
@@ -39,12 +39,12 @@ std::optional<OperationText> read_operation(std::string_view text, std::string_v
 
 /// The integers of attribute `key`, in one row: of "[1, 2]", "array<i64: 1, 2>", "dense<[[0, 1], [1, 0]]> : …", "3 :
 /// i64", and of bools. Empty for an empty list; nullopt where there is no such attribute, or it has something else. One
-/// number of a dense attribute stands for `count`.
+/// number of a dense attribute is repeated `count` times.
 std::optional<std::vector<std::int64_t>> read_integers(std::string_view attributes, std::string_view key,
                                                        std::size_t count);
 
-/// What a region of two scalars does: "maximum", "add"; for a comparison its direction is in `direction`, and its type
-/// ("FLOAT") in `type`. nullopt where it does more than one operation on them in their order.
+/// The operation of a region of two scalars: "maximum", "add"; a comparison also has a direction, and a type ("FLOAT").
+/// nullopt where the region has more than one operation, or other operands.
 struct RegionText {
   std::string operation;
   std::string direction = {}, type = {};

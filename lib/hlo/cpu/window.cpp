@@ -83,7 +83,7 @@ class Spread {
     for (std::size_t i = 0; i < shift.size(); ++i) padding.high[i] = blocks_[i] - windows_[i] - shift[i];
     return b_.pad(value, Value(filling), padding);
   }
-  /// One element for each of a block's: dimensions of blocks and of what is within a block take turns.
+  /// Repeats a block's value for each of its elements: a dimension of blocks is followed by one of their elements.
   Value broadcast_blocks(const Value& value) {
     Shape wide;
     std::vector<std::size_t> dimensions;
@@ -99,7 +99,7 @@ class Spread {
       if (stride_[i] * (shift[i] + 1) > size_[i]) return false;
     return true;
   }
-  /// For each element of a block: which position it has in the window `shift` blocks before, or whether it has one.
+  /// The position that each element of a block has in the window `shift` blocks before, or whether it has one.
   Value codes(const Shape& shift, bool are_positions, const Shape& wide) {
     std::vector<std::int64_t> values;
     for_each_index(stride_, [&](const Shape& within) {

@@ -431,7 +431,7 @@ TEST_CASE("for_cpu: convolutions as JAX and Keras export them, and their gradien
     CHECK_MESSAGE(done[0].how.find(one.how) != std::string::npos, done[0].how);
     check_sums(made, random);
   }
-  // For these XLA has kernels.
+  // XLA has kernels for these.
   CHECK(rewritten(convolution({.features = 32, .outputs = 32})).empty());
   CHECK(rewritten(convolution({.batch = 64,
                                .features = 32,

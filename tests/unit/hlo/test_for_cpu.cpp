@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What for_cpu() finds in texts, and what it leaves alone. What the operations compute: tests/unit/function.
+// The operations that for_cpu() finds in texts, and those that it leaves alone. tests/unit/function tests their
+// numbers.
 #include <doctest/doctest.h>
 
 #include "tfd/hlo/for_cpu.hpp"

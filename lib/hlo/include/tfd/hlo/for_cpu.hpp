@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A module as XLA:CPU runs it fast: operations for which it has no kernel (grouped, depthwise, transposed and
-// three-dimensional convolutions and their gradients, pools and theirs) are written with others. What they compute is
-// what StableHLO says, up to the order of sums. Modules in bytecode stay as they are. Thread rule: pure function.
+// three-dimensional convolutions and their gradients, pools and theirs) are written with others. They compute
+// what StableHLO specifies, up to the order of sums. Modules in bytecode stay as they are. Thread rule: pure function.
 //
 //   const RewrittenModule fast = for_cpu(module);
 //   fast.operations.front().how  // "8 convolutions of a group each"
