@@ -3,6 +3,7 @@
 # Benchmarks, each against a peer in the same run: run.sh BUILD [coordinate | push-pull | transport | resolve | exec | collective | variable | steps]
 # What a start takes as a program grows: run.sh BUILD start
 # Trainings on several devices: run.sh BUILD strategies [--models A,B] [--devices 1,2,4] [--json FILE]
+# Single layers beside PyTorch: run.sh BUILD layers [--rounds 5] [--only WORDS] [--json FILE]
 # Several processes: run.sh BUILD collective [--only reduce,steps,link] [--processes 2,4] [--json FILE]
 # A coordinator of many workers: run.sh BUILD scale [--workers 8,100,1000,4000] [--closures N] [--states 1000,4000,10000] [--json FILE]
 # A checkpoint during a training: run.sh BUILD checkpoint [--mib 1024] [--shards 64] [--rounds 3]
@@ -124,6 +125,12 @@ bench_collective() {
     "$(framework_python TFD_TENSORFLOW_PYTHON)" "$(framework_python TFD_TORCH_PYTHON)" "$@"
 }
 
+# Layers on CPUs, forward and backward, against PyTorch. Not one of all: 10 minutes.
+bench_layers() {
+  ninja -C "$build" --quiet tests/bench/bench-module
+  python3 "$source/tests/bench/layers/run.py" "$build" "$(framework_python TFD_JAX_PYTHON)" "$(framework_python TFD_TORCH_PYTHON)" "$@"
+}
+
 # Steps of replicas: several against one, an uneven split of a batch against an even one.
 bench_steps() {
   ninja -C "$build" --quiet tests/bench/bench-steps
@@ -180,6 +187,6 @@ bench_build() { python3 "$source/tests/bench/build.py" "$source" "$build"; }
 case $what in
   all) bench_coordinate; bench_push_pull; bench_transport; bench_resolve; bench_exec; bench_collective --only reduce; bench_variable; bench_steps; bench_start ;;
   push-pull) bench_push_pull ;;
-  coordinate | transport | resolve | exec | collective | variable | steps | start | strategies | data | scale | checkpoint | training | build) "bench_$what" "${@:3}" ;;
+  coordinate | transport | resolve | exec | layers | collective | variable | steps | start | strategies | data | scale | checkpoint | training | build) "bench_$what" "${@:3}" ;;
   *) echo "run.sh: no benchmark '$what'" >&2; exit 64 ;;
 esac
