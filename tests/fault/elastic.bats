@@ -190,7 +190,7 @@ saves_its_last_step() { # I
 of_variable() { # VARIABLE ARGS…
   local variable=$1
   shift
-  run --separate-stderr timeout 120 tfd-launch -n 3 --no-prefix "$@" -- sh -c "exec tfd-run \"\$@\" --set train.log_every=\$((100 + $variable))" sh \
+  run --separate-stderr timeout 300 tfd-launch -n 3 --no-prefix "$@" -- sh -c "exec tfd-run \"\$@\" --set train.log_every=\$((100 + $variable))" sh \
     "${OF_ALL[@]}" --strategy multi-worker-mirrored --key-file none --set train.steps=20000 --set train.checkpoint.dir=ck
   differs='the members differ in the program: train.log_every: worker:[0-2] has 10[0-2], worker:[0-2] has 10[0-2]'
 }

@@ -101,7 +101,9 @@ class PjrtEngine final : public Engine {
 
   const PluginInfo& plugin() const override { return info_; }
   std::vector<hlo::RewrittenOperation> rewritten(const hlo::Module& module) const override {
-    return rewrite(module).operations;
+    if (logical_devices_ > 1 && spmd_) return {};
+    auto done = rewrite(module);
+    return done ? std::move(done->operations) : std::vector<hlo::RewrittenOperation>();
   }
   CompileStats compile_stats() const override { return {compiled_, loaded_}; }
   bool shows_values() const override { return shows_values_; }
@@ -199,10 +201,10 @@ class PjrtEngine final : public Engine {
   }
 
   /// Rewrites a module for CPUs, unless it is for several partitions, whose shardings the operations would lose.
-  hlo::RewrittenModule rewrite(const hlo::Module& module) const {
-    if (!rewrites_ || module.partitions != 1) return {module, {}};
-    hlo::RewrittenModule out = hlo::for_cpu(module);
-    for (const hlo::RewrittenOperation& one : out.operations)
+  std::optional<hlo::RewrittenModule> rewrite(const hlo::Module& module) const {
+    if (!rewrites_ || module.partitions != 1) return std::nullopt;
+    auto out = hlo::for_cpu(module);
+    for (const hlo::RewrittenOperation& one : out ? out->operations : std::vector<hlo::RewrittenOperation>())
       log_.debug("{}: {} of {} as {}", printable(module.name), one.operation, one.from, one.how);
     return out;
   }
@@ -211,8 +213,8 @@ class PjrtEngine final : public Engine {
   Result<std::shared_ptr<Executable>> find_or_compile(const hlo::Module& original, const std::string& asked_options,
                                                       bool is_whole, const std::string& system = {}) {
     if (info_.platform == "cpu") TFD_TRY(prepare_lapack(original));  // also for executables from the cache
-    const hlo::RewrittenModule rewritten = rewrite(original);
-    const hlo::Module& module = rewritten.module;
+    const std::optional<hlo::RewrittenModule> rewritten = is_whole ? rewrite(original) : std::nullopt;
+    const hlo::Module& module = rewritten ? rewritten->module : original;
     const std::string options = asked_options + fusions_;
     const std::string key = key_of(module, options, system);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
@@ -226,7 +228,7 @@ class PjrtEngine final : public Engine {
     }
     const auto told = on_compile_ ? on_compile_(module.name) : nullptr;
     auto compiled = Executable::compile(client_, module, options);
-    if (!compiled && !rewritten.operations.empty()) {  // the error's line is that of the original
+    if (!compiled && rewritten) {  // the error's line is that of the original
       const std::string why = compiled.error().message;
       compiled = Executable::compile(client_, original, options);
       if (compiled)

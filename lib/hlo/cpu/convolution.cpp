@@ -17,11 +17,13 @@ using tensor::Shape;
 using Positions = Convolution::Positions;
 using Window = Convolution::Window;
 
-constexpr std::int64_t kLeastWork = 1 << 14;  // multiply-adds: fewer are left alone
-constexpr std::int64_t kMostPositions = 128;  // of a kernel that is written out position by position
-constexpr std::int64_t kMostGroups = 64;      // that become a convolution each
-constexpr std::int64_t kMostPhases = 8;       // of a dilated side, that become a convolution each
-constexpr std::int64_t kMostPlanes = 16;      // that become a convolution each
+constexpr std::int64_t kLeastWork = 1 << 14;    // multiply-adds: fewer are left alone
+constexpr std::int64_t kLeastOfPart = 1 << 11;  // of each operation that one becomes
+constexpr std::int64_t kMostParts = 256;        // convolutions that one becomes
+constexpr std::int64_t kMostPositions = 128;    // of a kernel that is written out position by position
+constexpr std::int64_t kMostGroups = 64;        // that become a convolution each
+constexpr std::int64_t kMostPhases = 8;         // of a dilated side, that become a convolution each
+constexpr std::int64_t kMostPlanes = 16;        // that become a convolution each
 constexpr std::int64_t kFewFeatures = 8;
 constexpr std::int64_t kBatchesAtOnce = 8;  // elements of a batch that are multiplied and added in one loop
 
@@ -81,7 +83,15 @@ class ConvolutionRewriter {
   Way choose(const Shape& left, const Shape& kernel, const Shape& result, const Convolution& c,
              bool is_of_kernel) const {
     const std::int64_t taps = product(sizes_at(kernel, c.kernel.spatial));
-    if (product({product(result), kernel[c.kernel.batch], taps}) < kLeastWork) return nullptr;
+    const std::int64_t work = product({product(result), kernel[c.kernel.batch], taps});
+    if (work < kLeastWork || c.window.size() > 3) return nullptr;
+    Shape parts{c.feature_groups, c.batch_groups};
+    if (c.feature_groups > 1 && kernel[c.kernel.batch] == 1) parts.clear();  // depthwise: no convolution for each group
+    if (c.batch_groups > 1 && left[c.left.batch] == c.batch_groups) parts.clear();
+    for (const Window& w : c.window) parts.push_back(w.dilation);
+    if (c.window.size() == 3)
+      parts.push_back(std::min(kernel[c.kernel.spatial.front()], result[c.result.spatial.front()]));
+    if (product(parts) > kMostParts || work / product(parts) < kLeastOfPart) return nullptr;
     const bool is_dilated = std::ranges::any_of(c.window, [](const Window& w) { return w.dilation > 1; });
     const bool can_split = std::ranges::all_of(c.window, [](const Window& w) {
       return w.dilation == 1 || (w.dilation <= kMostPhases && w.stride == 1 && w.kernel_dilation == 1);
@@ -91,7 +101,8 @@ class ConvolutionRewriter {
     const std::int64_t positions = product(sizes_at(result, c.result.spatial));
     if (c.batch_groups > 1) {
       const bool is_depthwise = left[c.left.batch] == c.batch_groups;
-      if (is_depthwise && is_of_kernel && can_split_kernel && positions <= kMostPositions)
+      if (is_depthwise && is_of_kernel && can_split_kernel && positions <= kMostPositions &&
+          work / positions >= kLeastOfPart)
         return &ConvolutionRewriter::depthwise_kernel_gradient;
       return c.feature_groups == 1 && c.batch_groups <= kMostGroups ? &ConvolutionRewriter::split_batches : nullptr;
     }

@@ -18,29 +18,28 @@ namespace {
 using tensor::DType;
 using tensor::TensorSpec;
 
-/// Operations that XLA computes element by element in the loop of what uses them.
-constexpr std::array<std::string_view, 30> kInLoops{
-    "abs",         "add",   "and",      "broadcast_in_dim", "clamp",   "compare",  "concatenate", "convert", "divide",
-    "exponential", "log",   "logistic", "maximum",          "minimum", "multiply", "negate",      "not",     "or",
-    "pad",         "power", "reshape",  "reverse",          "rsqrt",   "select",   "sign",        "slice",   "sqrt",
-    "subtract",    "tanh",  "transpose"};
+/// Operations whose results XLA puts into memory. It computes all others element by element in the loop of what uses
+/// them.
+constexpr std::array<std::string_view, 13> kInMemory{
+    "batch_norm_training", "cholesky", "convolution", "custom_call",      "dot_general", "fft", "reduce", "rng",
+    "rng_bit_generator",   "scatter",  "sort",        "triangular_solve", "while"};
+constexpr std::size_t kMostOperations = 40000;  // written in a module: XLA compiles some thousand a second
+constexpr std::size_t kLongestPrefix = 16;      // of '_' behind the names' prefix
 
 bool is_wide_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
 
 class CpuRewriter {
  public:
-  explicit CpuRewriter(std::string_view text) : text_(text) {
-    while (text.find("%" + prefix_) != std::string_view::npos) prefix_ += '_';
-  }
+  explicit CpuRewriter(std::string_view text) : text_(text) {}
 
   void run() {
+    if (!find_prefix()) return;
     Token before[2];  // "%5", "="
     for (Lexer lexer(text_); lexer.peek().kind != TokenKind::kEnd;) {
       const Token token = lexer.take();
-      if (token.is_word("func.func")) {
-        defined_.clear();
-        in_loops_.clear();
-      }
+      if (token.is_word("func.func")) enter_function(lexer);
+      if (token.is('^')) forget_arguments(lexer);
+      if (token.kind == TokenKind::kValue && defines(lexer)) forget(token.text);
       const bool names_one = token.kind == TokenKind::kWord || token.kind == TokenKind::kString;
       if (names_one && token.text.starts_with(kStableHlo) && before[1].is('=') && before[0].kind == TokenKind::kValue)
         see(token.text.substr(kStableHlo.size()), text_.substr(before[0].at, 1 + before[0].text.size()), lexer);
@@ -49,6 +48,7 @@ class CpuRewriter {
     }
   }
 
+  bool has_done() const { return !done_.empty(); }
   std::vector<RewrittenOperation> operations() && { return std::move(done_); }
   std::string text() const {
     std::string out;
@@ -62,17 +62,83 @@ class CpuRewriter {
   }
 
  private:
-  void see(std::string_view kind, std::string_view result, const Lexer& behind) {
-    if (std::ranges::find(kInLoops, kind) != kInLoops.end()) in_loops_.emplace(result);
+  /// Chooses a prefix for names that the text doesn't have; false: it has all that are tried.
+  bool find_prefix() {
+    std::size_t longest = 0;
+    const std::string name = "%" + prefix_;
+    bool is_used = false;
+    for (std::size_t at = text_.find(name); at != std::string_view::npos; at = text_.find(name, at + name.size())) {
+      is_used = true;
+      std::size_t count = 0;
+      while (at + name.size() + count < text_.size() && text_[at + name.size() + count] == '_') ++count;
+      longest = std::max(longest, count);
+    }
+    if (is_used) prefix_.append(longest + 1, '_');
+    return longest <= kLongestPrefix;
+  }
+
+  /// "%5 = …", "%5:2 = …".
+  static bool defines(Lexer behind) {
+    if (behind.accept(':') && behind.peek().kind == TokenKind::kNumber) behind.take();
+    return behind.peek().is('=');
+  }
+
+  // Names may be used again in another region, and are in another function.
+  void forget(std::string_view name) {
+    const std::string value = "%" + std::string(name);
+    pads_.erase(value);
+    zeros_.erase(value);
+    in_memory_.erase(value);
+  }
+  /// ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  void forget_arguments(Lexer lexer) {
+    while (lexer.peek().kind != TokenKind::kEnd && !lexer.peek().is(')') && !lexer.peek().is('^')) {
+      const Token token = lexer.take();
+      if (token.kind == TokenKind::kValue) forget(token.text);
+    }
+  }
+  /// Arguments of @main are in memory; a call of another function becomes a part of its caller.
+  void enter_function(Lexer lexer) {
+    pads_.clear();
+    zeros_.clear();
+    in_memory_.clear();
+    if (lexer.peek().kind == TokenKind::kWord) lexer.take();
+    if (lexer.take().text != "main") return;
+    for (int depth = 0; lexer.peek().kind != TokenKind::kEnd && !lexer.peek().is_word("func.func");) {
+      const Token token = lexer.take();
+      if (token.is('(') || token.is('{')) ++depth;
+      if (token.is(')') || token.is('}')) --depth;
+      if (token.kind == TokenKind::kValue) in_memory_.emplace("%" + std::string(token.text));
+      if (depth == 0) return;
+    }
+  }
+
+  void see(std::string_view kind, std::string_view result, Lexer behind) {
+    if (std::ranges::find(kInMemory, kind) != kInMemory.end()) in_memory_.emplace(result);
     const bool is_source = kind == "constant" || kind == "pad" || kind == "broadcast_in_dim";
     const bool is_rewritten = kind == "convolution" || kind == "reduce_window" || kind == "select_and_scatter";
-    if (!is_source && !is_rewritten) return;
-    auto operation = read_operation(text_, kind, result, behind);
+    // A text that isn't MLIR's may be read to its end each time: only so often.
+    if ((!is_source && !is_rewritten) || read_ > kMostRead * text_.size() || written_ > kMostOperations) return;
+    const std::size_t begin = behind.peek().at;
+    const auto operation = read_operation(text_, kind, result, behind);
+    read_ += behind.peek().at - begin;
     if (!operation) return;
-    // Constants may be large: only what can be a pool's zero is kept.
-    if (is_source && (kind == "pad" || operation->spec.shape.empty()))
-      defined_.insert_or_assign(std::string(result), *operation);
+    if (is_source) note_source(*operation);
     if (is_rewritten) rewrite(*operation);
+  }
+
+  void note_source(const OperationText& operation) {
+    const std::string name(operation.result);
+    if (operation.kind == "pad" && operation.operands.size() == 2 && is_zero(operation.operands[1].name)) {
+      if (auto padding = read_padding(operation)) pads_.insert_or_assign(name, std::move(*padding));
+    } else if (operation.kind == "broadcast_in_dim" && operation.operands.size() == 1 && operation.spec.shape.empty()) {
+      if (is_zero(operation.operands[0].name)) zeros_.insert(name);
+    } else if (operation.kind == "constant" && operation.spec.shape.empty()) {
+      Lexer lexer(operation.attributes.substr(0, 64));
+      const bool is_dense = lexer.take().is_word("dense") && lexer.peek().is('<');
+      const std::string_view value = is_dense ? lexer.take_angles() : std::string_view();
+      if (value == "0.000000e+00" || value == "0") zeros_.insert(name);
+    }
   }
 
   void rewrite(const OperationText& operation) {
@@ -81,7 +147,9 @@ class CpuRewriter {
     auto rewritten = operation.kind == "convolution"     ? convolution(builder, operation)
                      : operation.kind == "reduce_window" ? reduce_window(builder, operation)
                                                          : select_and_scatter(builder, operation);
+    written_ += builder.operation_count();
     if (!rewritten || rewritten->value.spec() != operation.spec) return;
+    in_memory_.emplace(operation.result);
     RewrittenOperation done{std::string(operation.kind), {}, std::move(rewritten->how)};
     for (const OperandText& operand : operation.operands)
       if (!operand.spec.shape.empty())
@@ -94,7 +162,7 @@ class CpuRewriter {
   /// these is computed before.
   Value take(Builder& builder, const OperandText& operand) const {
     const Value value = builder.outer(operand.name, operand.spec);
-    return in_loops_.contains(operand.name) && !operand.spec.shape.empty() ? builder.fence(value) : value;
+    return in_memory_.contains(operand.name) || operand.spec.shape.empty() ? value : builder.fence(value);
   }
 
   std::optional<RewrittenValue> convolution(Builder& builder, const OperationText& operation) const {
@@ -113,14 +181,15 @@ class CpuRewriter {
       return std::nullopt;
     OperandText operand = operation.operands[0];
     // A pad of zeros before it, as JAX writes the gradient of an average pool: the windows' own.
-    const OperationText* const pad = find(operand.name, "pad");
+    const auto pad = pads_.find(operand.name);
     const bool is_sum_from_zero = region->operation == "add" && is_zero(operation.operands[1].name);
-    if (pad != nullptr && is_sum_from_zero && pad->operands.size() == 2 && is_zero(pad->operands[1].name))
-      if (take_padding(*pad, *windows)) operand = pad->operands[0];
+    if (pad != pads_.end() && is_sum_from_zero && pad->second.result == operand.spec &&
+        take_padding(pad->second, *windows))
+      operand = pad->second.operand;
     const bool is_dilated = std::ranges::any_of(windows->base_dilation, [](std::int64_t one) { return one > 1; });
     if (is_dilated && !is_sum_from_zero) return std::nullopt;
     return rewrite_reduce_window(builder, take(builder, operand), take(builder, operation.operands[1]), *windows,
-                                 region->operation);
+                                 region->operation, operation.spec.shape);
   }
 
   std::optional<RewrittenValue> select_and_scatter(Builder& builder, const OperationText& operation) const {
@@ -135,57 +204,62 @@ class CpuRewriter {
                                       *windows, *chooses);
   }
 
-  /// Makes a pad's padding the windows' own; false where it isn't read, or the windows have a dilation already.
-  static bool take_padding(const OperationText& pad, Windows& windows) {
-    const std::size_t rank = windows.size.size();
+  /// A pad with zeros.
+  struct ZeroPad {
+    OperandText operand;
+    Padding padding;
+    TensorSpec result;
+  };
+  static std::optional<ZeroPad> read_padding(const OperationText& pad) {
+    const TensorSpec& from = pad.operands[0].spec;
+    const std::size_t rank = from.shape.size();
     const auto low = read_integers(pad.attributes, "low", rank), high = read_integers(pad.attributes, "high", rank),
                interior = read_integers(pad.attributes, "interior", rank);
-    if (!low || !high || !interior || low->size() != rank || high->size() != rank || interior->size() != rank)
-      return false;
-    for (std::size_t i = 0; i < rank; ++i)
-      if (windows.base_dilation[i] != 1 || (*low)[i] < 0 || (*high)[i] < 0) return false;
+    if (!low || !high || !interior || low->size() != rank || high->size() != rank || interior->size() != rank ||
+        pad.spec.dtype != from.dtype || pad.spec.shape.size() != rank)
+      return std::nullopt;
     for (std::size_t i = 0; i < rank; ++i) {
-      windows.base_dilation[i] = (*interior)[i] + 1;
-      windows.low[i] += (*low)[i];
-      windows.high[i] += (*high)[i];
+      if ((*low)[i] < 0 || (*high)[i] < 0 || (*interior)[i] < 0 || from.shape[i] < 1) return std::nullopt;
+      const std::int64_t size = from.shape[i] + (from.shape[i] - 1) * (*interior)[i] + (*low)[i] + (*high)[i];
+      if (size != pad.spec.shape[i]) return std::nullopt;
+    }
+    return ZeroPad{pad.operands[0], {*low, *high, *interior}, pad.spec};
+  }
+  /// Makes the padding the windows' own; false where they have a dilation already.
+  static bool take_padding(const ZeroPad& pad, Windows& windows) {
+    if (std::ranges::any_of(windows.base_dilation, [](std::int64_t one) { return one != 1; })) return false;
+    for (std::size_t i = 0; i < windows.size.size(); ++i) {
+      windows.base_dilation[i] = pad.padding.interior[i] + 1;
+      windows.low[i] += pad.padding.low[i];
+      windows.high[i] += pad.padding.high[i];
     }
     return true;
   }
 
-  const OperationText* find(const std::string& name, std::string_view kind) const {
-    const auto found = defined_.find(name);
-    return found == defined_.end() || found->second.kind != kind ? nullptr : &found->second;
-  }
   /// Whether the scalar is the constant zero.
-  bool is_zero(const std::string& name) const {
-    const OperationText* const wide = find(name, "broadcast_in_dim");
-    const bool is_copy = wide != nullptr && wide->operands.size() == 1;
-    const OperationText* const constant = find(is_copy ? wide->operands[0].name : name, "constant");
-    if (constant == nullptr) return false;
-    Lexer lexer(constant->attributes);
-    if (!lexer.take().is_word("dense") || !lexer.peek().is('<')) return false;
-    const std::string_view value = lexer.take_angles();
-    return value == "0.000000e+00" || value == "0";
-  }
+  bool is_zero(const std::string& name) const { return zeros_.contains(name); }
+
+  static constexpr std::size_t kMostRead = 8;  // times the text
 
   std::string_view text_;
-  std::string prefix_ = "tfd.cpu";                             // of names that the text doesn't have
-  std::map<std::string, OperationText, std::less<>> defined_;  // in this function
-  std::set<std::string, std::less<>> in_loops_;                // names of this function's values
+  std::string prefix_ = "tfd.cpu";  // of names that the text doesn't have
+  std::map<std::string, ZeroPad, std::less<>> pads_;
+  std::set<std::string, std::less<>> zeros_, in_memory_;  // scalars; values
+  std::size_t read_ = 0, written_ = 0;                    // bytes of operations; operations
   std::vector<Edit> edits_;
   std::vector<RewrittenOperation> done_;
 };
 
 }  // namespace
 
-RewrittenModule for_cpu(const Module& module) {
-  RewrittenModule out{module, {}};
-  if (!module.is_text) return out;
+std::optional<RewrittenModule> for_cpu(const Module& module) {
+  if (!module.is_text) return std::nullopt;
   CpuRewriter rewriter(module.code);
   rewriter.run();
-  out.module.code = rewriter.text();
-  out.operations = std::move(rewriter).operations();
-  return out;
+  if (!rewriter.has_done()) return std::nullopt;
+  Module changed = module;
+  changed.code = rewriter.text();
+  return RewrittenModule{std::move(changed), std::move(rewriter).operations()};
 }
 
 }  // namespace tfd::hlo

@@ -39,7 +39,7 @@ std::string operand_name(Lexer& lexer) {
 }  // namespace
 
 std::optional<OperationText> read_operation(std::string_view text, std::string_view kind, std::string_view result,
-                                            Lexer behind) {
+                                            Lexer& behind) {
   OperationText out;
   out.kind = kind;
   out.result = result;
@@ -126,10 +126,11 @@ std::optional<RegionText> read_region(std::string_view region) {
     if (token.is('}') && --depth == 0) break;
     if (token.kind == TokenKind::kValue) values.push_back(token.text);
     if (token.kind != TokenKind::kWord && token.kind != TokenKind::kString) continue;
+    const bool is_word = token.kind == TokenKind::kWord;  // else it may be a location's name
     if (token.text.starts_with(kStableHlo) && ++operations == 1) out.operation = token.text.substr(kStableHlo.size());
     if (token.text == "stablehlo.return" && operations != 2) return std::nullopt;
-    if (std::ranges::find(kDirections, token.text) != kDirections.end()) out.direction = token.text;
-    if (std::ranges::find(kTypes, token.text) != kTypes.end()) out.type = token.text;
+    if (is_word && std::ranges::find(kDirections, token.text) != kDirections.end()) out.direction = token.text;
+    if (is_word && std::ranges::find(kTypes, token.text) != kTypes.end()) out.type = token.text;
   }
   // The arguments, the result's name, the operands, and the returned value.
   if (operations != 2 || values.size() != 6 || values[2] != values[5]) return std::nullopt;

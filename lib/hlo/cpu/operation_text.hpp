@@ -32,10 +32,11 @@ struct OperationText {
   std::string_view region;      // the only one, with its braces; empty: none
 };
 
-/// Reads the operation whose name was the last token that `behind` took. nullopt for one that has several results, or
-/// types that tfd has no dtype for, or that is written in another way than MLIR prints it.
+/// Reads the operation whose name was the last token that `behind` took, and leaves it behind the operation, or where
+/// it gave up. nullopt for one that has several results, or types that tfd has no dtype for, or that is written in
+/// another way than MLIR prints it.
 std::optional<OperationText> read_operation(std::string_view text, std::string_view kind, std::string_view result,
-                                            Lexer behind);
+                                            Lexer& behind);
 
 /// The integers of attribute `key`, in one row: of "[1, 2]", "array<i64: 1, 2>", "dense<[[0, 1], [1, 0]]> : …", "3 :
 /// i64", and of bools. Empty for an empty list; nullopt where there is no such attribute, or it has something else. One

@@ -15,9 +15,12 @@ inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
 /// The largest number where it would be more.
 inline std::int64_t product(const tensor::Shape& shape) {
   std::int64_t out = 1;
-  for (const std::int64_t size : shape)
-    if (__builtin_mul_overflow(out, size, &out)) return std::numeric_limits<std::int64_t>::max();
-  return out;
+  bool is_more = false;
+  for (const std::int64_t size : shape) {
+    if (size == 0) return 0;
+    is_more = is_more || __builtin_mul_overflow(out, size, &out);
+  }
+  return is_more ? std::numeric_limits<std::int64_t>::max() : out;
 }
 inline std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 

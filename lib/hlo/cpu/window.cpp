@@ -20,7 +20,11 @@ constexpr std::int64_t kLeastCompared = 1 << 14;  // elements compared or added:
 constexpr std::int64_t kLargestWindow = 64;       // of a window that is written out position by position
 constexpr std::int64_t kMostShifts = 16;          // how many windows an element is in at most
 constexpr std::int64_t kLargestBlock = 1 << 10;   // elements between the beginnings of two windows
-constexpr std::int64_t kMostWindows = 1 << 16;    // in one dimension, where padding has to be told from elements
+constexpr std::int64_t kMostListed = 1 << 14;     // bools in all that tell padding from elements
+
+bool is_all_one(const Shape& shape) {
+  return std::ranges::all_of(shape, [](std::int64_t one) { return one == 1; });
+}
 
 /// The elements at one position of every window.
 Value at_position(Builder& b, const Value& padded, const Windows& w, const Shape& position, const Shape& count) {
@@ -197,13 +201,18 @@ std::optional<Windows> read_windows(const OperationText& operation) {
 }
 
 std::optional<RewrittenValue> rewrite_reduce_window(Builder& builder, const Value& operand, const Value& initial,
-                                                    const Windows& w, std::string_view operation) {
+                                                    const Windows& w, std::string_view operation,
+                                                    const tensor::Shape& result) {
   const Shape count = count_windows(operand.shape(), w);
   const std::int64_t positions = product(w.size);
-  if (positions < 2 || positions > kLargestWindow || product({product(count), positions}) < kLeastCompared)
+  if (count != result || positions < 2 || positions > kLargestWindow ||
+      product({product(count), positions}) < kLeastCompared)
     return std::nullopt;
-  const bool is_dilated = std::ranges::any_of(w.base_dilation, [](std::int64_t one) { return one > 1; });
-  if (!is_dilated) {
+  if (initial.spec() != tensor::TensorSpec{operand.spec().dtype, {}}) return std::nullopt;
+  // A sum of half precision would lose a bit with each term.
+  const bool is_half = operand.spec().dtype == DType::kF16 || operand.spec().dtype == DType::kBF16;
+  if (operation == "add" && is_half) return std::nullopt;
+  if (is_all_one(w.base_dilation)) {
     const Value padded = builder.pad(operand, initial, {w.low, w.high, Shape(w.low.size(), 0)});
     Value out = initial;
     for_each_index(w.size, [&](const Shape& position) {
@@ -213,9 +222,7 @@ std::optional<RewrittenValue> rewrite_reduce_window(Builder& builder, const Valu
         out, fmt::format("the {} of {} shifted arrays", operation == "add" ? "sum" : operation, positions)};
   }
   // The gradient of an average pool: each element of the operand goes to all elements of its window.
-  if (operation != "add" || std::ranges::any_of(w.stride, [](std::int64_t one) { return one > 1; }) ||
-      std::ranges::any_of(w.dilation, [](std::int64_t one) { return one > 1; }))
-    return std::nullopt;
+  if (operation != "add" || !is_all_one(w.stride) || !is_all_one(w.dilation)) return std::nullopt;
   // Element t of the result has operand o where o * dilation is within size - 1 of t - low: window o of an array whose
   // first element is number size - 1 - low.
   Shape low;
@@ -234,12 +241,21 @@ std::optional<RewrittenValue> rewrite_select_and_scatter(Builder& builder, const
   if (count != source.shape() || positions < 2 || positions > kLargestWindow ||
       product({product(count), positions}) < kLeastCompared)
     return std::nullopt;
-  for (std::size_t i = 0; i < w.size.size(); ++i)  // a window that lies in the padding alone selects nothing
-    if (w.low[i] < 0 || w.high[i] < 0 || w.low[i] >= w.size[i] || w.high[i] >= w.size[i] || count[i] > kMostWindows)
-      return std::nullopt;
-  const std::string type = !chooses.type.empty()                       ? chooses.type
-                           : tensor::is_floating(operand.spec().dtype) ? "FLOAT"
-                                                                       : "SIGNED";
+  std::int64_t listed = 0;
+  for (std::size_t i = 0; i < w.size.size(); ++i) {
+    if (w.low[i] < 0 || w.high[i] < 0 || w.low[i] >= w.size[i] || w.high[i] >= w.size[i])
+      return std::nullopt;  // a window that lies in the padding alone selects nothing
+    if (w.low[i] > 0 || w.high[i] > 0) listed += positions * count[i];
+  }
+  const tensor::TensorSpec scalar{operand.spec().dtype, {}};
+  if (listed > kMostListed || !is_all_one(w.base_dilation) || initial.spec() != scalar ||
+      source.spec().dtype != scalar.dtype)
+    return std::nullopt;
+  const bool is_signed = tensor::dtype_name(scalar.dtype).starts_with('s');
+  const std::string type = !chooses.type.empty()               ? chooses.type
+                           : tensor::is_floating(scalar.dtype) ? "FLOAT"
+                           : is_signed                         ? "SIGNED"
+                                                               : "UNSIGNED";
   Spread spread(builder, w.size, w.stride, count, w.low, operand.shape());
   if (!spread.is_small()) return std::nullopt;
   const Value padded = builder.pad(operand, 0, {w.low, w.high, Shape(w.low.size(), 0)});

@@ -19,9 +19,10 @@ struct Windows {
 std::optional<Windows> read_windows(const OperationText& operation);
 
 /// reduce_window of one value. `operation`: "add", "maximum", "minimum". A base dilation must be of "add", whose
-/// initial value is zero.
+/// initial value is zero. `result`: the shape that it states.
 std::optional<RewrittenValue> rewrite_reduce_window(Builder& builder, const Value& operand, const Value& initial,
-                                                    const Windows& windows, std::string_view operation);
+                                                    const Windows& windows, std::string_view operation,
+                                                    const tensor::Shape& result);
 
 /// select_and_scatter that adds what it selects. `select`: a comparison, and its type.
 std::optional<RewrittenValue> rewrite_select_and_scatter(Builder& builder, const Value& operand, const Value& source,

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "group_member.hpp"
+#include "tfd/base/text.hpp"
 #include "tfd/cluster/address.hpp"
+#include "tfd/function/kernels.hpp"
 
 namespace tfd::strategy {
 namespace {
@@ -49,8 +51,12 @@ void GroupMember::use_isa(const std::vector<Standing>& all) {
 void GroupMember::use_kernels(const std::vector<Standing>& all) {
   const std::string common = common_kernels_of(all);
   const Standing& own = all[static_cast<std::size_t>(rank())];
-  if (!common.empty() && !own.keeps_isa && own.kernels != common) trainer_.use_kernels(common);
-  tell_unlike(describe_unlike_kernels(all, names_), told_kernels_);
+  const bool has_them = common == function::kXlaKernels || common == function::kOwnKernels;
+  if (has_them && !own.keeps_isa && own.kernels != common) trainer_.use_kernels(common);
+  if (common.empty() || has_them) return tell_unlike(describe_unlike_kernels(all, names_), told_kernels_);
+  if (std::exchange(told_kernels_, common) != common)
+    options_.group.log.warning("this version of tfd doesn't have the kernels '{}' of the others: the bits may differ",
+                               printable(common));
 }
 
 void GroupMember::tell_unlike(const std::optional<UnlikeIsa>& unlike, std::string& told) {

@@ -38,7 +38,8 @@ Tensor argument(const tensor::TensorSpec& spec, std::mt19937& random) {
 
 Result<void> measure(Engine& engine, const std::string& path) {
   const hlo::Module module = TFD_TRY(hlo::make_module(path, TFD_TRY(load_file(path)), std::nullopt));
-  for (const auto& one : hlo::for_cpu(module).operations)
+  const auto rewritten = hlo::for_cpu(module);
+  for (const auto& one : rewritten ? rewritten->operations : std::vector<hlo::RewrittenOperation>())
     fmt::print(stderr, "  {} of {}: {}\n", one.operation, one.from, one.how);
   std::mt19937 random(1);
   std::vector<Tensor> arguments;

@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def milliseconds(command, **environment):
-    """By layer; the names of modules are those of their files."""
+    """The milliseconds of each layer. Names of modules are those of their files."""
     done = subprocess.run([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           env=os.environ | environment, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines()]

@@ -146,6 +146,7 @@ class Builder {
   Value outer(std::string name, tensor::TensorSpec spec);
   /// An operation that this class has no function for: "stablehlo.abs %3 : tensor<f32>".
   Value define(tensor::TensorSpec spec, std::string_view operation);
+  std::size_t operation_count() const { return static_cast<std::size_t>(next_); }
   /// The operations, the last of which defines `name` as `value`.
   std::string take_operations(const Value& value, std::string_view name);
 

@@ -3,10 +3,11 @@
 //
 // A module as XLA:CPU runs it fast: operations for which it has no kernel (grouped, depthwise, transposed and
 // three-dimensional convolutions and their gradients, pools and theirs) are written with others. They compute
-// what StableHLO specifies, up to the order of sums. Modules in bytecode stay as they are. Thread rule: pure function.
+// what StableHLO specifies, up to the order of sums. Thread rule: pure function.
 //
-//   const RewrittenModule fast = for_cpu(module);
-//   fast.operations.front().how  // "8 convolutions of a group each"
+//   const std::optional<RewrittenModule> fast = for_cpu(module);
+//   if (fast) fast->operations.front().how;  // "8 convolutions of a group each"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct RewrittenModule {
   Module module;
   std::vector<RewrittenOperation> operations;  // in the order of the text
 };
-RewrittenModule for_cpu(const Module& module);
+/// nullopt: there is nothing to rewrite, as in bytecode.
+std::optional<RewrittenModule> for_cpu(const Module& module);
 
 }  // namespace tfd::hlo
