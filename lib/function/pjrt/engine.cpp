@@ -3,6 +3,7 @@
 // The engine behind make_engine(): one plug-in, one client, the compile cache. Thread rule: thread-safe.
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -81,12 +82,12 @@ class PjrtEngine final : public Engine {
         spmd_(asked.spmd),
         max_isa_(info_.platform == "cpu" ? asked.max_isa : ""),
         chooses_kernels_(info_.platform == "cpu" && asked.kernels != kXlaKernels),
+        chooses_fusions_(chooses_kernels_ && asked.xla_flags.find(kFusionOption) == std::string::npos),
         rewrites_(chooses_kernels_ && has_handlers),
         log_(asked.log),
         on_compile_(asked.on_compile),
         cache_(std::move(cache)),
         shows_values_(has_handlers && asked.logical_devices == 1) {
-    if (chooses_kernels_ && asked.xla_flags.find(kFusionOption) == std::string::npos) fusions_ = find_fusions();
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
     if (!hash) {
@@ -215,6 +216,7 @@ class PjrtEngine final : public Engine {
     if (info_.platform == "cpu") TFD_TRY(prepare_lapack(original));  // also for executables from the cache
     const std::optional<hlo::RewrittenModule> rewritten = is_whole ? rewrite(original) : std::nullopt;
     const hlo::Module& module = rewritten ? rewritten->module : original;
+    if (chooses_fusions_) std::call_once(found_fusions_, [this] { fusions_ = find_fusions(); });
     const std::string options = asked_options + fusions_;
     const std::string key = key_of(module, options, system);
     if (const auto bytes = cache_ ? cache_->find(key) : std::nullopt) {
@@ -259,7 +261,8 @@ class PjrtEngine final : public Engine {
   int logical_devices_;
   bool spmd_;
   std::string max_isa_;
-  bool chooses_kernels_, rewrites_;
+  bool chooses_kernels_, chooses_fusions_, rewrites_;
+  std::once_flag found_fusions_;
   std::string fusions_;  // an encoded option; empty: the plug-in's own choice
   Log log_;
   std::function<std::shared_ptr<void>(const std::string&)> on_compile_;
