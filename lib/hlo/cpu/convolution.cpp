@@ -185,24 +185,20 @@ class ConvolutionRewriter {
   }
 
   Value split_features(const Value& left, const Value& kernel, const Convolution& c) {
-    say(fmt::format("{} convolutions of a group each", c.feature_groups));
-    Convolution one = c;
-    one.feature_groups = 1;
-    std::vector<Value> parts;
-    for (std::int64_t g = 0; g < c.feature_groups; ++g)
-      parts.push_back(run(part(left, c.left.feature, g, c.feature_groups),
-                          part(kernel, c.kernel.feature, g, c.feature_groups), one));
-    return b_.concatenate(parts, c.result.feature);
+    return split(left, kernel, c, c.left.feature, c.feature_groups);
   }
-
   Value split_batches(const Value& left, const Value& kernel, const Convolution& c) {
-    say(fmt::format("{} convolutions of a group each", c.batch_groups));
+    return split(left, kernel, c, c.left.batch, c.batch_groups);
+  }
+  /// `dimension`: of the left side, which the groups share. A convolution has groups of one kind at most.
+  Value split(const Value& left, const Value& kernel, const Convolution& c, std::size_t dimension,
+              std::int64_t groups) {
+    say(fmt::format("{} convolutions of a group each", groups));
     Convolution one = c;
-    one.batch_groups = 1;
+    one.feature_groups = one.batch_groups = 1;
     std::vector<Value> parts;
-    for (std::int64_t g = 0; g < c.batch_groups; ++g)
-      parts.push_back(
-          run(part(left, c.left.batch, g, c.batch_groups), part(kernel, c.kernel.feature, g, c.batch_groups), one));
+    for (std::int64_t g = 0; g < groups; ++g)
+      parts.push_back(run(part(left, dimension, g, groups), part(kernel, c.kernel.feature, g, groups), one));
     return b_.concatenate(parts, c.result.feature);
   }
 
