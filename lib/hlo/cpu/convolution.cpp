@@ -89,8 +89,9 @@ class ConvolutionRewriter {
     if (c.feature_groups > 1 && kernel[c.kernel.batch] == 1) parts.clear();  // depthwise: no convolution for each group
     if (c.batch_groups > 1 && left[c.left.batch] == c.batch_groups) parts.clear();
     for (const Window& w : c.window) parts.push_back(w.dilation);
-    if (c.window.size() == 3)
-      parts.push_back(std::min(kernel[c.kernel.spatial.front()], result[c.result.spatial.front()]));
+    const std::int64_t planes =
+        c.window.size() == 3 ? std::min(kernel[c.kernel.spatial.front()], result[c.result.spatial.front()]) : 1;
+    parts.push_back(planes);
     if (product(parts) > kMostParts || work / product(parts) < kLeastOfPart) return nullptr;
     const bool is_dilated = std::ranges::any_of(c.window, [](const Window& w) { return w.dilation > 1; });
     const bool can_split = std::ranges::all_of(c.window, [](const Window& w) {
@@ -118,8 +119,7 @@ class ConvolutionRewriter {
       return can_split && (is_depthwise || kernel[c.kernel.feature] >= kFewFeatures) ? &ConvolutionRewriter::phases
                                                                                      : nullptr;
     if (is_depthwise) return &ConvolutionRewriter::shifted_products;
-    const auto planes = [&] { return std::min(kernel[c.kernel.spatial.front()], result[c.result.spatial.front()]); };
-    return c.window.size() == 3 && planes() <= kMostPlanes ? &ConvolutionRewriter::planes : nullptr;
+    return c.window.size() == 3 && planes <= kMostPlanes ? &ConvolutionRewriter::planes : nullptr;
   }
 
   void say(std::string how) {
@@ -314,7 +314,7 @@ class ConvolutionRewriter {
     const Value out = b_.pad(left, 0, padding);
     return out.name() == left.name() ? out : b_.fence(out);
   }
-  /// The result, of its positions' values, each a row of `row`: the roles of its dimensions are in `of_row`.
+  /// The result, of its positions' values, whose dimensions are batch and feature.
   Value gather_positions(const std::vector<Value>& values, const Shape& positions, const Convolution& c,
                          const Shape& result) {
     std::vector<Value> rows;

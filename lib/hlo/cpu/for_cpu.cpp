@@ -149,7 +149,7 @@ class CpuRewriter {
                                                          : select_and_scatter(builder, operation);
     written_ += builder.operation_count();
     if (!rewritten || rewritten->value.spec() != operation.spec) return;
-    in_memory_.emplace(operation.result);
+    in_memory_.erase(std::string(operation.result));  // it may end with an operation of loops
     RewrittenOperation done{std::string(operation.kind), {}, std::move(rewritten->how)};
     for (const OperandText& operand : operation.operands)
       if (!operand.spec.shape.empty())
