@@ -57,17 +57,16 @@ int position(std::span<const Level> levels, const std::string& name) {
   return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
 }
 
-/// The flag's last value, in capitals; empty: it is not set.
-std::string limit_of(const std::string& flags) {
+}  // namespace
+
+std::string isa_limit(const std::string& xla_flags) {
   std::string out;
-  std::istringstream words(flags);
+  std::istringstream words(xla_flags);
   for (std::string one; words >> one;)
     if (one.starts_with(kFlag)) out = one.substr(kFlag.size());
   std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return out;
 }
-
-}  // namespace
 
 std::string isa_of_cpu(std::string_view cpuinfo) {
   const auto features = features_of(cpuinfo);
@@ -80,7 +79,7 @@ std::string find_isa(const Environment& env) {
   std::string text;
   for (std::string line; std::getline(file, line) && !line.empty();) text += line + "\n";  // the first processor's
   const std::string own = isa_of_cpu(text);
-  const std::string limit = limit_of(env.get("XLA_FLAGS"));
+  const std::string limit = isa_limit(env.get("XLA_FLAGS"));
   return own.empty() ? own : common_isa(own, limit).value_or(own);
 }
 
@@ -95,10 +94,25 @@ std::optional<std::string> common_isa(const std::string& a, const std::string& b
 
 Result<std::string> find_kernels(const Environment& env) {
   const std::string stated = env.get("TFD_KERNELS");
-  if (stated.empty() || stated == kOwnKernels) return std::string(kOwnKernels);
-  if (stated == kXlaKernels) return stated;
-  return fail(Code::kUsage, "TFD_KERNELS={}: it is {} (the plug-in's own kernels), or unset", printable(stated),
-              kXlaKernels);
+  if (stated == kXlaKernels || stated == kOwnKernels) return stated;
+  if (!stated.empty())
+    return fail(Code::kUsage, "TFD_KERNELS={}: it is {} (the plug-in's own kernels), {} (without oneDNN), or unset",
+                printable(stated), kXlaKernels, kOwnKernels);
+  use_onednn(env.get("TFD_ONEDNN"));
+  const auto library = find_onednn();
+  return library ? fmt::format("{}{}{}", kOwnKernels, kWithLibrary, *library) : std::string(kOwnKernels);
+}
+
+std::string common_kernels(const std::string& a, const std::string& b) {
+  const auto has_own = [](const std::string& one) { return one.substr(0, one.find(kWithLibrary)) == kOwnKernels; };
+  if (a == b) return a;
+  return std::string(has_own(a) && has_own(b) ? kOwnKernels : kXlaKernels);
+}
+
+bool has_kernels(const std::string& kernels) {
+  if (kernels == kXlaKernels || kernels == kOwnKernels) return true;
+  const auto library = find_onednn();
+  return library && kernels == fmt::format("{}{}{}", kOwnKernels, kWithLibrary, *library);
 }
 
 }  // namespace tfd::function

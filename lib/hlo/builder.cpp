@@ -6,6 +6,7 @@
 #include <cassert>
 #include <numeric>
 
+#include "tfd/hlo/kernel_call.hpp"
 #include "types.hpp"
 
 namespace tfd::hlo {
@@ -335,6 +336,20 @@ Value Builder::all_reduce(const Value& value, int replicas) {
 Value Builder::replica_id() {
   const TensorSpec spec{DType::kU32, {}};
   return define(spec, fmt::format("stablehlo.replica_id : {}", format_tensor_type(spec)));
+}
+
+Value Builder::call_kernel(std::string_view target, const Value& a, const Value& b, const TensorSpec& result,
+                           std::span<const std::int64_t> numbers) {
+  const auto layout = [](const TensorSpec& spec) {
+    std::string out;
+    for (std::size_t i = spec.shape.size(); i-- > 0;) out += fmt::format("{}{}", out.empty() ? "" : ", ", i);
+    return fmt::format("dense<[{}]> : tensor<{}xindex>", out, spec.shape.size());
+  };
+  return define(result,
+                fmt::format("stablehlo.custom_call @{}({}, {}) {{mhlo.backend_config = {{{} = array<i64: {}>}}, "
+                            "operand_layouts = [{}, {}], result_layouts = [{}]}} : {}",
+                            target, a.name_, b.name_, kCallNumbers, fmt::join(numbers, ", "), layout(a.spec_),
+                            layout(b.spec_), layout(result), function_type(std::vector{a, b}, {&result, 1})));
 }
 
 void Builder::call_out(std::string_view target, std::span<const Value> operands, std::size_t index) {

@@ -65,3 +65,66 @@ PYTHON
   jq -en --argjson a "${losses[0]}" --argjson b "${losses[1]}" \
     '($a | length) == 3 and ([range(3) | ($a[.] - $b[.]) / $b[.] | fabs] | max) < 1e-5' >/dev/null
 }
+
+# A convolution of x and a product of w with itself that are large enough for oneDNN; the sum of both is the loss.
+write_large_program() {
+  cat >large.mlir <<'MLIR'
+module @step {
+  func.func public @main(%k: tensor<3x3x16x32xf32>, %w: tensor<256x192xf32>, %x: tensor<8x8x8x16xf32>) -> (tensor<f32>, tensor<3x3x16x32xf32>, tensor<256x192xf32>) {
+    %y = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x8x8x16xf32>, tensor<3x3x16x32xf32>) -> tensor<8x8x8x32xf32>
+    %z = stablehlo.dot_general %w, %w, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT] : (tensor<256x192xf32>, tensor<256x192xf32>) -> tensor<192x192xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %of_y = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0, 1, 2, 3] : (tensor<8x8x8x32xf32>, tensor<f32>) -> tensor<f32>
+    %of_z = stablehlo.reduce(%z init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<192x192xf32>, tensor<f32>) -> tensor<f32>
+    %loss = stablehlo.add %of_y, %of_z : tensor<f32>
+    return %loss, %k, %w : tensor<f32>, tensor<3x3x16x32xf32>, tensor<256x192xf32>
+  }
+}
+MLIR
+  jq '.variables = {"k": {"shape": [3, 3, 16, 32], "init": {"uniform": {"min": -1, "max": 1, "seed": 1}}},
+                    "w": {"shape": [256, 192], "init": {"uniform": {"min": 0, "max": 0.1, "seed": 2}}}}
+      | .datasets.train[-1].batch.size = 8
+      | .functions.step |= (.module = "large.mlir"
+        | .inputs = [{"variable": "k"}, {"variable": "w"}, {"dataset": "train", "field": "x"}]
+        | .outputs = [{"metric": "loss"}, {"gradient": "k"}, {"gradient": "w"}])' program.json >large.json
+}
+
+@test "kernels: without oneDNN --explain says what it would compute; a library that isn't it is named by tfd-doctor" {
+  write_program
+  write_large_program
+  TFD_ONEDNN=./none.so run -0 --separate-stderr tfd-run large.json --explain
+  [[ $output == *"oneDNN     isn't installed (TFD_ONEDNN): it would compute 2 operations"* ]]
+  TFD_ONEDNN=libz.so.1 run -1 --separate-stderr timeout 60 tfd-doctor --json
+  [ "$(jq -r '.checks[] | select(.name == "oneDNN") | .state + ": " + .text' <<<"$output")" = "broken: libz.so.1 (TFD_ONEDNN): it isn't oneDNN 3: it has no dnnl_version" ]
+}
+
+@test "kernels: oneDNN computes the same numbers up to rounding, and the same bits on one core and on two" {
+  [ -n "${TFD_TEST_ONEDNN:-}" ] || skip "oneDNN isn't here"
+  write_program
+  write_large_program
+  export TFD_ONEDNN=$TFD_TEST_ONEDNN
+  run -0 --separate-stderr tfd-run large.json --explain --json
+  [ "$(jq -c '[.rewritten[].as]' <<<"$output")" = '["a call of oneDNN","a call of oneDNN"]' ]
+  local losses=()
+  for kernels in '' xla tfd-1; do
+    TFD_KERNELS=$kernels run -0 --separate-stderr tfd-run large.json
+    losses+=("$(jq -sc '[.[] | select(.event == "step") | .metrics.loss]' <<<"$output")")
+  done
+  jq -en --argjson a "${losses[0]}" --argjson b "${losses[1]}" --argjson c "${losses[2]}" \
+    '($a | length) == 3 and ([range(3) | (($a[.] - $b[.]) / $b[.], ($c[.] - $b[.]) / $b[.]) | fabs] | max) < 1e-4' >/dev/null
+  local of_one
+  run -0 --separate-stderr taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" tfd-run large.json
+  of_one=$(jq -sc '[.[] | select(.event == "step") | .metrics.loss]' <<<"$output")
+  [ "$of_one" = "${losses[0]}" ]
+  PJRT_NPROC=4 run -0 --separate-stderr tfd-run large.json
+  [ "$(jq -sc '[.[] | select(.event == "step") | .metrics.loss]' <<<"$output")" = "$of_one" ]
+}
+
+@test "kernels: a checkpoint records oneDNN, and a resume without it says so" {
+  [ -n "${TFD_TEST_ONEDNN:-}" ] || skip "oneDNN isn't here"
+  write_program
+  write_large_program
+  TFD_ONEDNN=$TFD_TEST_ONEDNN run -0 --separate-stderr tfd-run large.json --set train.checkpoint.dir=kept --set train.checkpoint.every=1
+  TFD_ONEDNN=./none.so run -0 --separate-stderr tfd-run large.json --set train.checkpoint.dir=kept --set train.steps=4
+  [[ $stderr == *"programs computed by the kernels 'tfd-1+onednn-3."*"' there, and do by 'tfd-1' now"* ]]
+}

@@ -162,6 +162,20 @@ JSON
   [[ $stderr == *"one/step-00000030.safetensors: XLA compiled for SSE4_2 there, and compiles for "*" now: the last bits may differ; XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 keeps them equal"* ]]
 }
 
+@test "kernels: members of which one has oneDNN compute without it" {
+  [ -n "${TFD_TEST_ONEDNN:-}" ] || skip "oneDNN isn't here"
+  digits
+  group_of 2
+  local args=(program.json "${SEEDED[@]}" --set train.steps=30 --set train.checkpoint.dir=ck --set train.evaluate=null --verify-every 1 --strategy multi-worker-mirrored --key-file none)
+  TFD_ONEDNN=$TFD_TEST_ONEDNN worker worker:1 "${args[@]}"
+  PIDS=("$RUN")
+  worker worker:0 "${args[@]}"
+  PIDS+=("$RUN")
+  group_ends 0
+  grep -q "programs compute by the kernels 'tfd-1' in each process, since the last bits depend on them (worker:0 tfd-1, worker:1 tfd-1+onednn-3[.0-9]*; TFD_KERNELS)" worker:0.talk
+  head -c 4096 ck/step-00000030.safetensors | grep -aq '"kernels":"tfd-1"'
+}
+
 @test "kernels: members that differ compute by the plug-in's own, a checkpoint says so, and so does a training that goes on with others" {
   digits
   group_of 2
@@ -180,5 +194,5 @@ JSON
   [[ $stderr == *"one/step-00000030.safetensors: programs computed by the kernels 'xla' there, and do by 'tfd-1' now: the last bits may differ; TFD_KERNELS=xla keeps them equal"* ]]
   head -c 4096 one/step-00000031.safetensors | grep -aq '"kernels":"tfd-1"'
   TFD_KERNELS=fast run -64 --separate-stderr timeout 100 tfd-run "${one[@]}" --set train.steps=32 </dev/null
-  [[ $stderr == *"TFD_KERNELS=fast: it is xla (the plug-in's own kernels), or unset"* ]]
+  [[ $stderr == *"TFD_KERNELS=fast: it is xla (the plug-in's own kernels), tfd-1 (without oneDNN), or unset"* ]]
 }

@@ -41,7 +41,12 @@ void module(std::string_view bytes) {
     expect(made.has_value() && hlo::same_specs(made->signature, module->signature) && made->partitions == 2,
            "what is partitioned is a module");
   }
-  if (const auto fast = hlo::for_cpu(*module)) {
+  const hlo::CpuOptions with_library{.takes_convolution = [](const hlo::ConvolutionCall& call) {
+    expect(hlo::ConvolutionCall::read(call.numbers()) == call, "a convolution is called with its numbers");
+    return true;
+  }};
+  for (const auto& fast : {hlo::for_cpu(*module), hlo::for_cpu(*module, with_library)}) {
+    if (!fast) continue;
     const auto rewritten = hlo::make_module("r.mlir", fast->module.code, sidecar);
     expect(rewritten.has_value() && hlo::same_specs(rewritten->signature, module->signature),
            "what is rewritten for CPUs is a module");

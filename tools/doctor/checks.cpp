@@ -24,6 +24,7 @@
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/resolve/fetcher.hpp"
 #include "tfd/task/key.hpp"
 
@@ -231,6 +232,19 @@ Check check_curl() {
   return out;
 }
 
+/// The library that programs for CPUs call (function/kernels.hpp).
+Check check_onednn(const Environment& env) {
+  const std::string stated = env.get("TFD_ONEDNN");
+  function::use_onednn(stated);
+  const auto name = function::find_onednn();
+  if (name) return {.name = "oneDNN", .text = *name};
+  Check out = of_error("oneDNN", stated.empty() ? State::kOptional : State::kBroken, name.error());
+  out.hint =
+      "convolutions and large products take less time on CPUs with it: pip install onednn-cpu-gomp, and "
+      "TFD_ONEDNN=PATH/libdnnl.so.3";
+  return out;
+}
+
 Check check_key(const Environment& env) {
   const auto found = task::find_key("", {}, env);
   if (!found) return of_error("key", State::kBroken, found.error());
@@ -280,6 +294,7 @@ std::vector<Check> check_all(const Environment& env) {
   out.push_back(check_descriptors());
   out.push_back(check_key(env));
   out.push_back(check_curl());
+  out.push_back(check_onednn(env));
   out.push_back(check_slurm(env));
   out.push_back(check_program("mpirun", "tfd finds the cluster of processes that it starts", env));
   out.push_back(check_program("ssh", "tfd-launch --hosts starts tasks through it", env));

@@ -12,6 +12,7 @@
 #include "cache.hpp"
 #include "executable.hpp"
 #include "ffi/lapack.hpp"
+#include "ffi/onednn.hpp"
 #include "ffi/watch.hpp"
 #include "partitioned_function.hpp"
 #include "proto.hpp"
@@ -20,6 +21,7 @@
 #include "tfd/function/accelerators.hpp"
 #include "tfd/function/devices.hpp"
 #include "tfd/function/function.hpp"
+#include "tfd/function/isa.hpp"
 #include "tfd/function/kernels.hpp"
 #include "tfd/function/value_watch.hpp"
 #include "tfd/hlo/builder.hpp"
@@ -84,10 +86,12 @@ class PjrtEngine final : public Engine {
         chooses_kernels_(info_.platform == "cpu" && asked.kernels != kXlaKernels),
         chooses_fusions_(chooses_kernels_ && asked.xla_flags.find(kFusionOption) == std::string::npos),
         rewrites_(chooses_kernels_ && has_handlers),
+        has_library_(rewrites_ && asked.kernels.find(kWithLibrary) != std::string::npos && has_kernels(asked.kernels)),
         log_(asked.log),
         on_compile_(asked.on_compile),
         cache_(std::move(cache)),
         shows_values_(has_handlers && asked.logical_devices == 1) {
+    if (has_library_) limit_onednn(asked.max_isa.empty() ? isa_limit(asked.xla_flags) : asked.max_isa);
     if (!cache_) return;
     const auto hash = cache_->file_hash(info_.path);
     if (!hash) {
@@ -204,7 +208,9 @@ class PjrtEngine final : public Engine {
   /// Rewrites a module for CPUs, unless it is for several partitions, whose shardings the operations would lose.
   std::optional<hlo::RewrittenModule> rewrite(const hlo::Module& module) const {
     if (!rewrites_ || module.partitions != 1) return std::nullopt;
-    auto out = hlo::for_cpu(module);
+    hlo::CpuOptions options;
+    if (has_library_) options.takes_convolution = onednn_takes;
+    auto out = hlo::for_cpu(module, options);
     for (const hlo::RewrittenOperation& one : out ? out->operations : std::vector<hlo::RewrittenOperation>())
       log_.debug("{}: {} of {} as {}", printable(module.name), one.operation, one.from, one.how);
     return out;
@@ -261,7 +267,7 @@ class PjrtEngine final : public Engine {
   int logical_devices_;
   bool spmd_;
   std::string max_isa_;
-  bool chooses_kernels_, chooses_fusions_, rewrites_;
+  bool chooses_kernels_, chooses_fusions_, rewrites_, has_library_;
   std::once_flag found_fusions_;
   std::string fusions_;  // an encoded option; empty: the plug-in's own choice
   Log log_;
@@ -340,6 +346,7 @@ Result<std::shared_ptr<Engine>> make_engine(const EngineOptions& options) {
     auto handlers = lapack_handlers();
     handlers.emplace_back(kWatchTarget, tell_watch);
     handlers.emplace_back(hlo::kFenceTarget, pass_fence);
+    for (const auto& handler : onednn_handlers()) handlers.push_back(handler);
     has_handlers = TFD_TRY(ffi::register_handlers(api, handlers));
   }
   PluginInfo info = describe_plugin(api, options.plugin, client->platform());

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
 
 #include "convolution.hpp"
 #include "lexer.hpp"
+#include "library.hpp"
 #include "operation_text.hpp"
 #include "text.hpp"
 #include "window.hpp"
@@ -24,13 +26,14 @@ constexpr std::array<std::string_view, 13> kInMemory{
     "batch_norm_training", "cholesky", "convolution", "custom_call",      "dot_general", "fft", "reduce", "rng",
     "rng_bit_generator",   "scatter",  "sort",        "triangular_solve", "while"};
 constexpr std::size_t kMostOperations = 40000;  // written in a module: XLA compiles some thousand a second
-constexpr std::size_t kLongestPrefix = 16;      // of '_' behind the names' prefix
+constexpr const char* kAsCall = "a call of oneDNN";
+constexpr std::size_t kLongestPrefix = 16;  // of '_' behind the names' prefix
 
 bool is_wide_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
 
 class CpuRewriter {
  public:
-  explicit CpuRewriter(std::string_view text) : text_(text) {}
+  CpuRewriter(std::string_view text, const CpuOptions& options) : text_(text), options_(options) {}
 
   void run() {
     if (!find_prefix()) return;
@@ -87,6 +90,8 @@ class CpuRewriter {
   void forget(std::string_view name) {
     const std::string value = "%" + std::string(name);
     pads_.erase(value);
+    transposes_.erase(value);
+    dots_.erase(value);
     zeros_.erase(value);
     in_memory_.erase(value);
   }
@@ -100,6 +105,8 @@ class CpuRewriter {
   /// Arguments of @main are in memory; a call of another function becomes a part of its caller.
   void enter_function(Lexer lexer) {
     pads_.clear();
+    transposes_.clear();
+    dots_.clear();
     zeros_.clear();
     in_memory_.clear();
     if (lexer.peek().kind == TokenKind::kWord) lexer.take();
@@ -115,8 +122,10 @@ class CpuRewriter {
 
   void see(std::string_view kind, std::string_view result, Lexer behind) {
     if (std::ranges::find(kInMemory, kind) != kInMemory.end()) in_memory_.emplace(result);
-    const bool is_source = kind == "constant" || kind == "pad" || kind == "broadcast_in_dim";
-    const bool is_rewritten = kind == "convolution" || kind == "reduce_window" || kind == "select_and_scatter";
+    const bool is_dot = has_library() && (kind == "dot_general" || kind == "dot");
+    const bool is_source = kind == "constant" || kind == "pad" || kind == "broadcast_in_dim" || kind == "transpose";
+    const bool is_rewritten =
+        kind == "convolution" || kind == "reduce_window" || kind == "select_and_scatter" || is_dot;
     // A text that isn't MLIR's may be read to its end each time: only so often.
     if ((!is_source && !is_rewritten) || read_ > kMostRead * text_.size() || written_ > kMostOperations) return;
     const std::size_t begin = behind.peek().at;
@@ -124,13 +133,16 @@ class CpuRewriter {
     read_ += behind.peek().at - begin;
     if (!operation) return;
     if (is_source) note_source(*operation);
-    if (is_rewritten) rewrite(*operation);
+    if (is_rewritten || (kind == "transpose" && has_library())) rewrite(*operation);
   }
 
   void note_source(const OperationText& operation) {
     const std::string name(operation.result);
     if (operation.kind == "pad" && operation.operands.size() == 2 && is_zero(operation.operands[1].name)) {
       if (auto padding = read_padding(operation)) pads_.insert_or_assign(name, std::move(*padding));
+    } else if (operation.kind == "transpose") {
+      if (auto transpose = has_library() ? read_transpose(operation) : std::nullopt)
+        transposes_.insert_or_assign(name, compose(in_memory(transpose->value), *transpose));
     } else if (operation.kind == "broadcast_in_dim" && operation.operands.size() == 1 && operation.spec.shape.empty()) {
       if (is_zero(operation.operands[0].name)) zeros_.insert(name);
     } else if (operation.kind == "constant" && operation.spec.shape.empty()) {
@@ -144,18 +156,100 @@ class CpuRewriter {
   void rewrite(const OperationText& operation) {
     if (!edits_.empty() && operation.begin < edits_.back().end) return;  // within another one
     Builder builder("operations", fmt::format("{}{}_", prefix_, edits_.size()));
-    auto rewritten = operation.kind == "convolution"     ? convolution(builder, operation)
-                     : operation.kind == "reduce_window" ? reduce_window(builder, operation)
-                                                         : select_and_scatter(builder, operation);
+    auto rewritten = has_library() ? call_library(builder, operation) : std::nullopt;
+    const bool is_call = rewritten.has_value();
+    if (!is_call) rewritten = rewrite_with_others(builder, operation);
     written_ += builder.operation_count();
     if (!rewritten || rewritten->value.spec() != operation.spec) return;
-    in_memory_.erase(std::string(operation.result));  // it may end with an operation of loops
+    if (operation.kind == "transpose") {  // of a dot that is done already
+      transposes_.erase(std::string(operation.result));
+      in_memory_.emplace(operation.result);
+      edits_.push_back({operation.begin, operation.end, builder.take_operations(rewritten->value, operation.result)});
+      return;
+    }
+    if (!is_call) in_memory_.erase(std::string(operation.result));  // it may end with an operation of loops
     RewrittenOperation done{std::string(operation.kind), {}, std::move(rewritten->how)};
     for (const OperandText& operand : operation.operands)
       if (!operand.spec.shape.empty())
         done.from += fmt::format("{}{}", done.from.empty() ? "" : ", ", tensor::format_spec(operand.spec));
     done_.push_back(std::move(done));
     edits_.push_back({operation.begin, operation.end, builder.take_operations(rewritten->value, operation.result)});
+  }
+
+  bool has_library() const { return static_cast<bool>(options_.takes_convolution); }
+
+  std::optional<RewrittenValue> rewrite_with_others(Builder& builder, const OperationText& operation) {
+    if (operation.kind == "convolution") return convolution(builder, operation);
+    if (operation.kind == "reduce_window") return reduce_window(builder, operation);
+    if (operation.kind == "select_and_scatter") return select_and_scatter(builder, operation);
+    return std::nullopt;
+  }
+
+  /// An operand, before its transposes.
+  Transposed in_memory(const OperandText& operand) const {
+    const auto found = transposes_.find(operand.name);
+    return found != transposes_.end() ? found->second : as_it_lies(operand);
+  }
+
+  /// `result_at`: where the dimensions of the dot are in memory; `result`: its type in memory.
+  static std::optional<RewrittenValue> call_dot(Builder& builder, const OperationText& dot, const Transposed& left,
+                                                const Transposed& right, const std::vector<std::size_t>& result_at,
+                                                const TensorSpec& result) {
+    const auto found = find_dot_call(dot, left, right, result_at);
+    if (!found) return std::nullopt;
+    Value a = builder.outer(left.value.name, left.value.spec), b = builder.outer(right.value.name, right.value.spec);
+    if (found->swaps_sides) std::swap(a, b);
+    return RewrittenValue{builder.call_kernel(kDotTarget, a, b, result, found->call.numbers()), kAsCall};
+  }
+
+  /// The transpose of a dot's result, which nothing else uses: the dot writes it so, and the one before is unused.
+  std::optional<RewrittenValue> call_transposed_dot(Builder& builder, const OperationText& operation) {
+    const auto transpose = read_transpose(operation);
+    const auto found = transpose ? dots_.find(transpose->value.name) : dots_.end();
+    if (found == dots_.end() || count_uses(found->second.operation) != 1) return std::nullopt;
+    const Dot& dot = found->second;
+    std::vector<std::size_t> result_at(transpose->dimensions.size());
+    for (std::size_t i = 0; i < result_at.size(); ++i) result_at[transpose->dimensions[i]] = i;
+    return call_dot(builder, dot.operation, dot.left, dot.right, result_at, operation.spec);
+  }
+
+  /// How often the rest of the function names the result of an operation.
+  std::size_t count_uses(const OperationText& operation) {
+    std::size_t out = 0;
+    const std::string_view rest = text_.substr(operation.end, text_.find("func.func", operation.end) - operation.end);
+    read_ += rest.size();
+    for (std::size_t at = rest.find(operation.result); at != std::string_view::npos;
+         at = rest.find(operation.result, at + 1)) {
+      const std::size_t behind = at + operation.result.size();
+      const char next = behind < rest.size() ? rest[behind] : ' ';
+      const bool is_longer = std::isalnum(static_cast<unsigned char>(next)) != 0 || next == '_' || next == '.' ||
+                             next == '$' || next == '-';
+      out += is_longer ? 0U : 1U;
+    }
+    return out;
+  }
+
+  std::optional<RewrittenValue> call_library(Builder& builder, const OperationText& operation) {
+    if (operation.kind == "transpose") return call_transposed_dot(builder, operation);
+    const bool is_dot = operation.kind == "dot_general" || operation.kind == "dot";
+    if (operation.operands.size() != 2 || (!is_dot && operation.kind != "convolution")) return std::nullopt;
+    const Transposed left = in_memory(operation.operands[0]), right = in_memory(operation.operands[1]);
+    const Value a = builder.outer(left.value.name, left.value.spec),
+                b = builder.outer(right.value.name, right.value.spec);
+    if (is_dot) {
+      dots_.insert_or_assign(std::string(operation.result), Dot{operation, left, right});
+      return call_dot(builder, operation, left, right, as_it_lies({"", operation.spec}).dimensions, operation.spec);
+    }
+    const auto read = read_convolution(operation);
+    const auto found = read ? find_convolution_call(*read, operation, left, right) : std::nullopt;
+    if (!found || !options_.takes_convolution(found->call)) return std::nullopt;
+    std::vector<std::size_t> spatial;
+    for (const std::size_t one : read->kernel.spatial) spatial.push_back(right.dimensions[one]);
+    const Value kernel = found->reverses_kernel ? builder.reverse(b, spatial) : b;
+    const Value& first = found->swaps_sides ? kernel : a;
+    const Value& second = found->swaps_sides ? a : kernel;
+    const Value result = builder.call_kernel(kConvolutionTarget, first, second, operation.spec, found->call.numbers());
+    return RewrittenValue{found->reverses_result ? builder.reverse(result, read->result.spatial) : result, kAsCall};
   }
 
   /// An operand, which the rewritten operation uses several times: one that XLA would compute in the loop of each of
@@ -242,8 +336,15 @@ class CpuRewriter {
   static constexpr std::size_t kMostRead = 8;  // times the text
 
   std::string_view text_;
+  const CpuOptions& options_;
   std::string prefix_ = "tfd.cpu";  // of names that the text doesn't have
   std::map<std::string, ZeroPad, std::less<>> pads_;
+  struct Dot {
+    OperationText operation;
+    Transposed left, right;
+  };
+  std::map<std::string, Transposed, std::less<>> transposes_;
+  std::map<std::string, Dot, std::less<>> dots_;
   std::set<std::string, std::less<>> zeros_, in_memory_;  // scalars; values
   std::size_t read_ = 0, written_ = 0;                    // bytes of operations; operations
   std::vector<Edit> edits_;
@@ -252,9 +353,9 @@ class CpuRewriter {
 
 }  // namespace
 
-std::optional<RewrittenModule> for_cpu(const Module& module) {
+std::optional<RewrittenModule> for_cpu(const Module& module, const CpuOptions& options) {
   if (!module.is_text) return std::nullopt;
-  CpuRewriter rewriter(module.code);
+  CpuRewriter rewriter(module.code, options);
   rewriter.run();
   if (!rewriter.has_done()) return std::nullopt;
   Module changed = module;

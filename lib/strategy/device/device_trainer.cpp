@@ -68,10 +68,13 @@ void DeviceTrainer::compare_kernels(const variable::Checkpoint& from) const {
   const bool is_known = !kernels_.empty() && !from.isa.empty() && engine_->plugin().platform == "cpu";
   const std::string theirs = from.kernels.empty() ? std::string(function::kXlaKernels) : from.kernels;
   if (!is_known || kernels_ == theirs || !options_.train.say) return;
-  options_.train.say(fmt::format(
-      "{}: programs computed by the kernels '{}' there, and do by '{}' now: the last bits may "
-      "differ{}",
-      from.path, theirs, kernels_, theirs == function::kXlaKernels ? "; TFD_KERNELS=xla keeps them equal" : ""));
+  options_.train.say(
+      fmt::format("{}: programs computed by the kernels '{}' there, and do by '{}' now: the last bits may "
+                  "differ{}",
+                  from.path, theirs, kernels_,
+                  theirs == function::kXlaKernels || theirs == function::kOwnKernels
+                      ? fmt::format("; TFD_KERNELS={} keeps them equal", theirs)
+                      : ""));
 }
 
 /// Says if the steps before were made by other instructions.

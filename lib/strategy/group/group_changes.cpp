@@ -51,7 +51,7 @@ void GroupMember::use_isa(const std::vector<Standing>& all) {
 void GroupMember::use_kernels(const std::vector<Standing>& all) {
   const std::string common = common_kernels_of(all);
   const Standing& own = all[static_cast<std::size_t>(rank())];
-  const bool has_them = common == function::kXlaKernels || common == function::kOwnKernels;
+  const bool has_them = function::has_kernels(common);
   if (has_them && !own.keeps_isa && own.kernels != common) trainer_.use_kernels(common);
   if (common.empty() || has_them) return tell_unlike(describe_unlike_kernels(all, names_), told_kernels_);
   if (std::exchange(told_kernels_, common) != common)

@@ -104,9 +104,9 @@ std::string common_kernels_of(const std::vector<Standing>& all) {
   if (std::ranges::any_of(all, [](const Standing& one) { return one.kernels.empty(); })) return "";
   const auto keeper = std::ranges::find(all, true, &Standing::keeps_isa);
   if (keeper != all.end()) return keeper->kernels;
-  const bool are_equal =
-      std::ranges::all_of(all, [&](const Standing& one) { return one.kernels == all.front().kernels; });
-  return are_equal ? all.front().kernels : std::string(function::kXlaKernels);
+  std::string out = all.front().kernels;
+  for (const Standing& one : all) out = function::common_kernels(out, one.kernels);
+  return out;
 }
 
 std::optional<UnlikeIsa> describe_unlike_kernels(const std::vector<Standing>& all,

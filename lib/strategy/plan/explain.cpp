@@ -7,7 +7,9 @@
 
 #include "device/device_layout.hpp"
 #include "tfd/base/text.hpp"
+#include "tfd/function/kernels.hpp"
 #include "tfd/function/replica_engine.hpp"
+#include "tfd/hlo/for_cpu.hpp"
 #include "tfd/hlo/partition.hpp"
 #include "tfd/step/memory_need.hpp"
 #include "tfd/strategy/description.hpp"
@@ -54,13 +56,26 @@ class Explainer {
     out["step"] = options_.why_on_host ? TFD_TRY(host_step()) : TFD_TRY(device_step());
     out["reduce"] = reduce(!options_.why_on_host && out["step"]["way"] == "fused");
     out["memory"] = memory(out["step"]);
-    if (step_.kind == program::FunctionKind::kModule)
+    if (step_.kind == program::FunctionKind::kModule) {
       for (const hlo::RewrittenOperation& one : engine_->rewritten(step_.modules.called(0)))
         out["rewritten"].push_back({{"operation", one.operation}, {"operands", one.from}, {"as", one.how}});
+      if (const std::int64_t count = operations_for_onednn(); count > 0) out["onednn_would_compute"] = count;
+    }
     return out;
   }
 
  private:
+  /// How many operations oneDNN would compute, which isn't here.
+  std::int64_t operations_for_onednn() const {
+    if (engine_->plugin().platform != "cpu" || function::find_onednn()) return 0;
+    std::int64_t count = 0;
+    const auto takes = [&](const hlo::ConvolutionCall&) { return ++count, false; };
+    const auto counts_dots = hlo::for_cpu(step_.modules.called(0), {.takes_convolution = takes});
+    for (const auto& one : counts_dots ? counts_dots->operations : std::vector<hlo::RewrittenOperation>())
+      if (one.operation.starts_with("dot")) ++count;
+    return count;
+  }
+
   /// Hosts that the devices are on, each of which needs a process.
   int hosts() const {
     std::set<int> processes;
@@ -292,6 +307,9 @@ std::string format_explanation(const Json& plan) {
     for (const Json& one : plan["rewritten"])
       out += fmt::format("rewritten  {} of {}: {}\n", one["operation"].get<std::string>(),
                          one["operands"].get<std::string>(), one["as"].get<std::string>());
+  if (plan.contains("onednn_would_compute"))
+    out += fmt::format("oneDNN     isn't installed (TFD_ONEDNN): it would compute {}\n",
+                       counted(plan["onednn_would_compute"].get<std::uint64_t>(), "operation"));
   out += fmt::format("start      {} of the host's memory\n", bytes_text(memory["host_at_start"]));
   if (memory["host_while_saving"].get<std::int64_t>() > 0)
     out += fmt::format("saving     {} of the host's memory, beside the rest, while a checkpoint is written\n",

@@ -13,6 +13,7 @@
 #include "pjrt/proto.hpp"
 #include "temporary_directory.hpp"
 #include "tfd/function/isa.hpp"
+#include "tfd/function/kernels.hpp"
 
 using namespace tfd;
 using namespace tfd::function;
@@ -265,6 +266,14 @@ TEST_CASE("isa: the newest of a processor, that of XLA's flags, and what two hav
   CHECK(common_isa("SSE4_2", "SSE4_2") == "SSE4_2");
   CHECK(common_isa("", "AVX") == "AVX");
   CHECK_FALSE(common_isa("AVX", "NEON"));
+  CHECK(isa_limit("--a=1 --xla_cpu_max_isa=avx2") == "AVX2");
+  CHECK(isa_limit("").empty());
+  CHECK(common_kernels("tfd-1", "tfd-1+onednn-3.2.1") == "tfd-1");
+  CHECK(common_kernels("tfd-1+onednn-3.2.1", "tfd-1+onednn-3.2.1") == "tfd-1+onednn-3.2.1");
+  CHECK(common_kernels("tfd-1", "xla") == "xla");
+  CHECK(common_kernels("tfd-10", "tfd-1") == "xla");
+  CHECK(has_kernels("xla"));
+  CHECK_FALSE(has_kernels("tfd-1+onednn-2.0.0"));
   Environment env;
   const std::string own = find_isa(env);
   env.set("XLA_FLAGS", "--xla_cpu_max_isa=avx --xla_cpu_max_isa=sse4_2 --xla_dump_to=/tmp");

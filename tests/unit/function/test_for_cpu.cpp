@@ -5,18 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
-#include <random>
 
-#include "engines.hpp"
-#include "tfd/function/kernels.hpp"
-#include "tfd/hlo/for_cpu.hpp"
+#include "cpu_cases.hpp"
 
 using namespace tfd;
 using namespace tfd::function;
@@ -24,224 +18,6 @@ using namespace tfd::function::test;
 using tensor::Shape;
 
 namespace {
-
-using Random = std::mt19937;
-
-/// Both kinds of engines of this process.
-std::shared_ptr<Engine> engine_with(std::string_view kernels) {
-  static std::map<std::string, std::shared_ptr<Engine>> engines;
-  auto& engine = engines[std::string(kernels)];
-  if (engine == nullptr) {
-    EngineOptions options;
-    options.plugin = plugin_path();
-    options.kernels = kernels;
-    engine = make_engine(options).value();
-  }
-  return engine;
-}
-
-std::string type(const Shape& shape, const std::string& element = "TYPE") {
-  std::string out = "tensor<";
-  for (const std::int64_t size : shape) out += fmt::format("{}x", size);
-  return out + element + ">";
-}
-
-/// Operations on arguments of a module: %a0, %a1, …
-struct Case {
-  std::vector<Shape> arguments;
-  std::string operations;  // the last defines %r; TYPE: the element type
-  Shape result;
-};
-
-hlo::Module module_of(const Case& one, const std::string& element) {
-  std::string arguments;
-  for (std::size_t i = 0; i < one.arguments.size(); ++i)
-    arguments += fmt::format("{}%a{}: {}", i > 0 ? ", " : "", i, type(one.arguments[i]));
-  std::string text =
-      fmt::format("module @m {{\n  func.func public @main({}) -> ({}) {{\n{}    return %r : {}\n  }}\n}}\n", arguments,
-                  type(one.result), one.operations, type(one.result));
-  for (std::size_t at; (at = text.find("TYPE")) != std::string::npos;) text.replace(at, 4, element);
-  return hlo::make_module("case", text, std::nullopt).value();
-}
-
-/// Values that are numbers of few bits, some of them equal; or any.
-std::vector<double> values_for(const Shape& shape, Random& random, bool has_ties, bool has_odd_ones) {
-  std::vector<double> out(static_cast<std::size_t>(tensor::element_count(shape)));
-  std::normal_distribution<float> normal;
-  for (double& value : out) {
-    value = has_ties ? static_cast<double>(static_cast<int>(random() % 5)) - 2 : static_cast<double>(normal(random));
-    if (has_ties && value == 0 && random() % 2 == 0) value = -0.0;
-    if (has_odd_ones && random() % 16 == 0)
-      value = std::array{std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                         -std::numeric_limits<double>::infinity()}[random() % 3];
-  }
-  return out;
-}
-
-template <class T>
-Tensor tensor_of(const Shape& shape, const std::vector<double>& values) {
-  Tensor out = Tensor::uninitialized(std::is_same_v<T, float> ? DType::kF32 : DType::kF64, shape);
-  std::ranges::transform(values, out.mutable_as<T>(), [](double value) { return static_cast<T>(value); });
-  return out;
-}
-
-std::vector<double> numbers(const Tensor& tensor) {
-  std::vector<double> out;
-  if (tensor.spec().dtype == DType::kF32)
-    for (const float value : tensor.as<float>()) out.push_back(static_cast<double>(value));
-  else
-    for (const double value : tensor.as<double>()) out.push_back(value);
-  return out;
-}
-
-struct Answers {
-  std::vector<double> own, xla, exact;
-};
-Answers run(const Case& one, const std::vector<std::vector<double>>& values) {
-  Answers out;
-  const auto call = [&](const hlo::Module& module, std::string_view kernels, auto number) {
-    std::vector<Tensor> arguments;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      arguments.push_back(tensor_of<decltype(number)>(one.arguments[i], values[i]));
-    const auto function = engine_with(kernels)->compile(module);
-    REQUIRE_MESSAGE(function, (function ? "" : function.error().message + "\n" + module.code));
-    return numbers((*function)->call(arguments).value().front());
-  };
-  const hlo::Module module = module_of(one, "f32");
-  out.own = call(module, kOwnKernels, 0.0F);
-  out.xla = call(module, kXlaKernels, 0.0F);
-  out.exact = call(module_of(one, "f64"), kXlaKernels, 0.0);
-  return out;
-}
-
-double largest(const std::vector<double>& values) {
-  double out = 0;
-  for (const double value : values) out = std::max(out, std::abs(value));
-  return out;
-}
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double out = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) out = std::max(out, std::abs(a[i] - b[i]));
-  return out;
-}
-
-/// Sums: as near to float64 as XLA's own, or within some bits of the largest one.
-void check_sums(const Case& one, Random& random) {
-  std::vector<std::vector<double>> values;
-  for (const Shape& shape : one.arguments) values.push_back(values_for(shape, random, false, false));
-  const Answers answers = run(one, values);
-  const double scale = largest(answers.exact), own = difference(answers.own, answers.exact),
-               xla = difference(answers.xla, answers.exact);
-  INFO(one.operations);
-  INFO("own ", own / scale, " xla ", xla / scale);
-  CHECK(own <= std::max(4 * xla, 4e-6 * scale));
-}
-
-std::vector<hlo::RewrittenOperation> rewritten(const Case& one) {
-  auto done = hlo::for_cpu(module_of(one, "f32"));
-  return done ? std::move(done->operations) : std::vector<hlo::RewrittenOperation>();
-}
-
-std::string list(const Shape& values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
-
-// ---- convolutions
-
-/// One spatial dimension of a convolution.
-struct Axis {
-  std::int64_t size = 8, taps = 3, stride = 1, low = 1, high = 1, dilation = 1, kernel_dilation = 1;
-  bool is_reversed = false;
-  std::int64_t result() const {
-    const std::int64_t padded = (size - 1) * dilation + 1 + low + high, reach = (taps - 1) * kernel_dilation + 1;
-    return padded < reach ? 0 : (padded - reach) / stride + 1;
-  }
-};
-/// Sizes are given by role; layouts by names as in the text: "b01f", "01io", "b01f".
-struct Convolved {
-  std::int64_t batch = 4, features = 8, outputs = 8, feature_groups = 1, batch_groups = 1;
-  std::vector<Axis> axes{2};
-  std::string left = "b01f", kernel = "01io", result = "b01f";
-};
-
-Case convolution(const Convolved& c) {
-  const auto shape = [&](const std::string& layout, const auto& size) {
-    Shape out;
-    for (const char name : layout) out.push_back(size(name));
-    return out;
-  };
-  const auto axis = [&](char name) -> const Axis& { return c.axes[static_cast<std::size_t>(name - '0')]; };
-  Case out;
-  out.arguments = {shape(c.left, [&](char n) { return n == 'b'   ? c.batch
-                                                      : n == 'f' ? c.features
-                                                                 : axis(n).size; }),
-                   shape(c.kernel, [&](char n) {
-                     return n == 'i' ? c.features / c.feature_groups : n == 'o' ? c.outputs : axis(n).taps;
-                   })};
-  out.result = shape(c.result, [&](char n) {
-    return n == 'b' ? c.batch / c.batch_groups : n == 'f' ? c.outputs : axis(n).result();
-  });
-  const auto names = [](const std::string& layout) {
-    std::string text;
-    for (const char name : layout) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
-    return "[" + text + "]";
-  };
-  Shape strides, dilations, kernel_dilations;
-  std::string pads, reverses;
-  for (const Axis& one : c.axes) {
-    strides.push_back(one.stride);
-    dilations.push_back(one.dilation);
-    kernel_dilations.push_back(one.kernel_dilation);
-    pads += fmt::format("{}[{}, {}]", pads.empty() ? "" : ", ", one.low, one.high);
-    reverses += fmt::format("{}{}", reverses.empty() ? "" : ", ", one.is_reversed);
-  }
-  out.operations = fmt::format(
-      "    %r = stablehlo.convolution(%a0, %a1) dim_numbers = {}x{}->{}, window = {{stride = {}, pad = [{}], "
-      "lhs_dilate = "
-      "{}, rhs_dilate = {}, reverse = [{}]}} {{batch_group_count = {} : i64, feature_group_count = {} : i64, "
-      "precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]}} : ({}, {}) -> {}\n",
-      names(c.left), names(c.kernel), names(c.result), list(strides), pads, list(dilations), list(kernel_dilations),
-      reverses, c.batch_groups, c.feature_groups, type(out.arguments[0]), type(out.arguments[1]), type(out.result));
-  return out;
-}
-
-Convolved random_convolution(Random& random) {
-  const auto upto = [&](std::int64_t least, std::int64_t most) {
-    return least + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most - least + 1));
-  };
-  Convolved c;
-  const std::size_t rank = random() % 6 == 0 ? 1 : random() % 4 == 0 ? 3 : 2;
-  const bool is_gradient = random() % 2 == 0;  // of a kernel: a large window, few results
-  c.axes.assign(rank, {});
-  for (Axis& axis : c.axes) {
-    axis.size = upto(is_gradient ? 5 : 1, 12);
-    axis.dilation = random() % 3 == 0 ? upto(2, 3) : 1;
-    axis.kernel_dilation = random() % 3 == 0 ? 2 : 1;
-    axis.stride = random() % 3 == 0 ? upto(2, 3) : 1;
-    const std::int64_t whole = (axis.size - 1) * axis.dilation + 1;
-    axis.taps = is_gradient ? std::max<std::int64_t>(1, (whole - upto(0, 2)) / axis.kernel_dilation) : upto(1, 5);
-    axis.low = upto(-1, 3);
-    axis.high = upto(-1, 3);
-    axis.is_reversed = random() % 5 == 0;
-  }
-  const std::int64_t groups = random() % 3 == 0 ? 1 : upto(2, 8), per_group = random() % 3 == 0 ? 1 : upto(2, 9);
-  const bool groups_batch = random() % 2 == 0;
-  c.batch = upto(1, 8);
-  c.features = upto(1, 16);
-  c.outputs = groups * upto(1, 6);
-  (groups_batch ? c.batch_groups : c.feature_groups) = groups;
-  (groups_batch ? c.batch : c.features) = groups * per_group;
-  std::string spatial = std::string("012").substr(0, rank);
-  const auto layout = [&](char a, char b) {
-    std::string out = random() % 2 == 0   ? std::string(1, a) + spatial + b
-                      : random() % 2 == 0 ? std::string{a, b} + spatial
-                                          : spatial + a + b;
-    if (random() % 4 == 0) std::ranges::shuffle(out, random);
-    return out;
-  };
-  c.left = layout('b', 'f');
-  c.kernel = layout('i', 'o');
-  c.result = layout('b', 'f');
-  return c;
-}
 
 // ---- windows
 
@@ -330,11 +106,6 @@ Pooled random_pool(Random& random) {
     p.shape.push_back(is_spatial ? upto(9, 20) : i == 0 ? upto(1, 4) : upto(8, 24));
   }
   return p;
-}
-
-std::size_t random_cases(std::size_t otherwise) {
-  const char* const stated = std::getenv("TFD_RANDOM_CASES");
-  return stated != nullptr ? static_cast<std::size_t>(std::atoi(stated)) : otherwise;
 }
 
 }  // namespace

@@ -175,3 +175,144 @@ TEST_CASE("for_cpu: types that don't fit together, sizes of zero, and results wi
   CHECK(count(headers) == 0);
   CHECK(count(names + "\n%5 = " + kGrouped) == 0);
 }
+
+// ---- calls of a kernel library
+
+namespace {
+
+const CpuOptions kTakesAll{.takes_convolution = [](const ConvolutionCall&) { return true; }};
+const std::string kDot =
+    "stablehlo.dot_general %a, %b, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT] : "
+    "(tensor<256x200xf32>, "
+    "tensor<256x208xf32>) -> tensor<200x208xf32>";
+
+std::string called(const std::string& code) {
+  const auto done = for_cpu(module_with(code), kTakesAll);
+  return done ? done->module.code : "";
+}
+
+}  // namespace
+
+TEST_CASE("for_cpu: a dot becomes a call, with its operands as they lie") {
+  const std::string plain = called("%5 = " + kDot + "\n");
+  CHECK(plain.find("stablehlo.custom_call @tfd.dot(%a, %b)") != std::string::npos);
+  CHECK(plain.find("numbers = array<i64: 200, 208, 256, 1, 200, 1, 208, 208>") != std::string::npos);
+  CHECK(plain.find("dense<[1, 0]> : tensor<2xindex>") != std::string::npos);
+  const std::string transpose =
+      "%b = stablehlo.transpose %s, dims = [1, 0] : (tensor<208x256xf32>) -> tensor<256x208xf32>\n";
+  const std::string turned = called(transpose + "%5 = " + kDot + "\n");
+  CHECK(turned.find("stablehlo.custom_call @tfd.dot(%a, %s)") != std::string::npos);
+  CHECK(turned.find("numbers = array<i64: 200, 208, 256, 1, 200, 256, 1, 208>") != std::string::npos);
+  // A name that another region defines anew is not the transpose.
+  const std::string again = called(transpose + "%b = stablehlo.abs %t : tensor<256x208xf32>\n%5 = " + kDot + "\n");
+  CHECK(again.find("@tfd.dot(%a, %b)") != std::string::npos);
+}
+
+TEST_CASE("for_cpu: a dot whose transpose alone is used writes that") {
+  const std::string transpose =
+      "%6 = stablehlo.transpose %5, dims = [1, 0] : (tensor<200x208xf32>) -> tensor<208x200xf32>\n";
+  const std::string turned = called("%5 = " + kDot + "\n" + transpose);
+  CHECK(turned.find("@tfd.dot(%b, %a)") != std::string::npos);
+  CHECK(turned.find("numbers = array<i64: 208, 200, 256, 1, 208, 1, 200, 200>") != std::string::npos);
+  CHECK(turned.find("%6 = stablehlo.reshape") != std::string::npos);
+  CHECK(called("%5 = " + kDot + "\n" + transpose + "return %5, %6").find("%6 = stablehlo.transpose %5") !=
+        std::string::npos);
+  CHECK(called("%5 = " + kDot + "\n" + transpose + "return %55, %6").find("%6 = stablehlo.reshape") !=
+        std::string::npos);
+  // Attention: heads, then positions, become positions, then heads.
+  const std::string heads = called(
+      "%5 = stablehlo.dot_general %a, %b, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : "
+      "(tensor<4x4x32x32xf32>, tensor<4x4x32x64xf32>) -> tensor<4x4x32x64xf32>\n%6 = stablehlo.transpose %5, dims = "
+      "[0, 2, 1, 3] : (tensor<4x4x32x64xf32>) -> tensor<4x32x4x64xf32>\n");
+  CHECK(heads.find("numbers = array<i64: 32, 64, 32, 32, 1, 1, 64, 256, 4, 4, 4096, 1024, 8192, 2048, 8192, 64>") !=
+        std::string::npos);
+}
+
+TEST_CASE("for_cpu: dots that the library doesn't take stay") {
+  const auto stays = [](const std::string& operation) { return called("%5 = " + operation + "\n").empty(); };
+  CHECK(!stays(kDot));
+  const auto dot = [](const std::string& dimensions, const std::string& types) {
+    return "stablehlo.dot_general %a, %b, " + dimensions + " : " + types;
+  };
+  const std::string first = "contracting_dims = [0] x [0]";
+  CHECK(stays(dot(first, "(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>")));
+  CHECK(stays(dot(first, "(tensor<128x1024xf32>, tensor<128x1024xf32>) -> tensor<1024x1024xf32>")));  // narrow
+  CHECK(
+      stays(dot("contracting_dims = [1] x [0]", "(tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>")));
+  CHECK(stays(dot(first, "(tensor<256x200xf64>, tensor<256x208xf64>) -> tensor<200x208xf64>")));
+  CHECK(stays(dot(first, "(tensor<256x200xf32>, tensor<255x208xf32>) -> tensor<200x208xf32>")));  // doesn't fit
+  CHECK(stays(dot(first + ", algorithm = <lhs_precision_type = tf32>",
+                  "(tensor<256x200xf32>, tensor<256x208xf32>) -> tensor<200x208xf32>")));
+  // Contracted dimensions that don't lie together.
+  CHECK(
+      stays("stablehlo.dot_general %a, %b, contracting_dims = [0, 2] x [0, 1] : (tensor<16x256x16xf32>, "
+            "tensor<16x16x256xf32>) -> tensor<256x256xf32>"));
+  const std::string text = "%5 = " + kDot;
+  CHECK(!for_cpu(module_with(text)));                                                   // there is no library
+  for (std::size_t size = 0; size < text.size(); ++size) called(text.substr(0, size));  // cut off anywhere
+}
+
+TEST_CASE("for_cpu: a convolution becomes the one of its layer's three that it is") {
+  std::vector<ConvolutionCall> seen;
+  const CpuOptions notes{.takes_convolution = [&](const ConvolutionCall& call) { return seen.push_back(call), true; }};
+  const auto convolve = [&](const std::string& names, const std::string& window, const std::string& types) {
+    seen.clear();
+    const auto done =
+        for_cpu(module_with("%5 = stablehlo.convolution(%x, %k) dim_numbers = " + names + ", window = {" + window +
+                            "} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : " + types + "\n"),
+                notes);
+    REQUIRE(seen.size() == 1);
+    CHECK(ConvolutionCall::read(seen[0].numbers()) == seen[0]);
+    return done->module.code;
+  };
+  convolve("[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "stride = [2, 2], pad = [[0, 1], [0, 1]]",
+           "(tensor<8x16x16x32xf32>, tensor<3x3x32x48xf32>) -> tensor<8x8x8x48xf32>");
+  CHECK(seen[0].kind == ConvolutionCall::Kind::kForward);
+  CHECK(seen[0].spatial[0] == ConvolutionCall::Spatial{16, 3, 8, 2, 1, 0, 512, 4608, 384});
+  CHECK(seen[0].kernel_output == 1);
+  // The gradient of its input: an operand that is dilated, and a kernel that isn't reversed here, but before.
+  const std::string of_input =
+      convolve("[b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f]", "pad = [[2, 1], [2, 1]], lhs_dilate = [2, 2]",
+               "(tensor<8x8x8x48xf32>, tensor<3x3x32x48xf32>) -> tensor<8x16x16x32xf32>");
+  CHECK(seen[0].kind == ConvolutionCall::Kind::kOfInput);
+  CHECK(seen[0].spatial[0] == ConvolutionCall::Spatial{16, 3, 8, 2, 1, 0, 512, 4608, 384});
+  CHECK(of_input.find("stablehlo.reverse %k, dims = [0, 1]") != std::string::npos);
+  // The gradient of its kernel.
+  convolve("[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]", "pad = [[0, 1], [0, 1]], rhs_dilate = [2, 2]",
+           "(tensor<8x16x16x32xf32>, tensor<8x8x8x48xf32>) -> tensor<3x3x32x48xf32>");
+  CHECK(seen[0].kind == ConvolutionCall::Kind::kOfKernel);
+  CHECK(seen[0].spatial[0] == ConvolutionCall::Spatial{16, 3, 8, 2, 1, 0, 512, 4608, 384});
+}
+
+TEST_CASE("kernel_call: numbers that are no call") {
+  const DotCall dot{{3}, 16, 8, 4, {{64}, 4, 1}, {{32}, 1, 8}, {128}, 8};
+  CHECK(DotCall::read(dot.numbers()) == dot);
+  const auto with = [](std::vector<std::int64_t> numbers, std::size_t at, std::int64_t value) {
+    numbers[at] = value;
+    return numbers;
+  };
+  for (std::size_t i = 0; i < dot.numbers().size(); ++i)
+    for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 62})
+      CHECK(!DotCall::read(with(dot.numbers(), i, value)));
+  CHECK(!DotCall::read(std::vector<std::int64_t>(7, 1)));
+  CHECK(!DotCall::read(std::vector<std::int64_t>(9, 1)));
+  ConvolutionCall call{.batch = 4,
+                       .inputs = 3,
+                       .outputs = 5,
+                       .x_batch = 30,
+                       .x_feature = 1,
+                       .y_batch = 40,
+                       .y_feature = 1,
+                       .kernel_group = 15,
+                       .kernel_input = 5,
+                       .kernel_output = 1};
+  call.spatial.push_back({10, 3, 8, 1, 1, 0, 3, 15, 5});
+  CHECK(ConvolutionCall::read(call.numbers()) == call);
+  CHECK(call.work() == 4 * 8 * 5 * 3 * 3);
+  const auto numbers = call.numbers();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    CHECK(!ConvolutionCall::read(with(numbers, i, std::int64_t{1} << 62)));
+    CHECK(!ConvolutionCall::read(with(numbers, i, -1)));
+    CHECK(!ConvolutionCall::read(std::span(numbers).first(i)));
+  }
+}

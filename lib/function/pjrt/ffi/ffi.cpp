@@ -2,8 +2,10 @@
 #include "ffi.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "tfd/base/text.hpp"
@@ -12,7 +14,7 @@
 namespace tfd::function::ffi {
 namespace {
 
-constexpr int kBufferType = 1, kScalarType = 3, kMetadataType = 1;
+constexpr int kBufferType = 1, kArrayType = 1, kScalarType = 3, kMetadataType = 1;
 constexpr int kExecute = 3;
 
 struct Metadata {
@@ -49,6 +51,8 @@ std::string_view name_of(Type type) {
       return "bool";
     case Type::kS32:
       return "s32";
+    case Type::kS64:
+      return "s64";
     case Type::kU8:
       return "u8";
     case Type::kU64:
@@ -163,15 +167,44 @@ Result<Matrices> Call::square_matrices(std::int64_t argument) const {
   return fail(Code::kInvalidArgument, "argument {} has {} rows and {} columns", argument, out.rows, out.columns);
 }
 
-Result<const void*> Call::scalar(std::string_view name, Type type) const {
+/// Null: it is of another kind.
+Result<const void*> Call::attribute(std::string_view name, int kind) const {
   const Attributes& attributes = frame_.attributes;
-  for (std::int64_t i = 0; i < attributes.size; ++i) {
-    if (std::string_view(attributes.names[i]->data, attributes.names[i]->size) != name) continue;
-    const auto* const value = static_cast<const Scalar*>(attributes.values[i]);
-    if (attributes.types[i] == kScalarType && value->dtype == type) return value->value;
-    return fail(Code::kInvalidArgument, "its attribute {} is not {}", name, name_of(type));
-  }
+  for (std::int64_t i = 0; i < attributes.size; ++i)
+    if (std::string_view(attributes.names[i]->data, attributes.names[i]->size) == name)
+      return attributes.types[i] == kind ? attributes.values[i] : nullptr;
   return fail(Code::kInvalidArgument, "it has no attribute {}", name);
+}
+
+Result<const void*> Call::scalar(std::string_view name, Type type) const {
+  const auto* const value = static_cast<const Scalar*>(TFD_TRY(attribute(name, kScalarType)));
+  if (value != nullptr && value->dtype == type) return value->value;
+  return fail(Code::kInvalidArgument, "its attribute {} is not {}", name, name_of(type));
+}
+
+Result<std::span<const std::int64_t>> Call::numbers(std::string_view name) const {
+  const auto* const array = static_cast<const Array*>(TFD_TRY(attribute(name, kArrayType)));
+  if (array != nullptr && array->dtype == Type::kS64)
+    return std::span(static_cast<const std::int64_t*>(array->data), array->size);
+  return fail(Code::kInvalidArgument, "its attribute {} is not a list of s64", name);
+}
+
+Result<std::span<float>> Call::floats_of(const char* kind, const Buffers& list, std::int64_t index) {
+  if (index >= list.size || list.types[index] != kBufferType)
+    return fail(Code::kInvalidArgument, "it has no {} {}", kind, index);
+  const auto* const buffer = static_cast<const Buffer*>(list.values[index]);
+  const std::span<const std::int64_t> all(buffer->dims, static_cast<std::size_t>(buffer->rank));
+  if (buffer->dtype != Type::kF32)
+    return fail(Code::kInvalidArgument, "{} {} is {}, not f32", kind, index, format_array(buffer->dtype, all));
+  std::size_t count = 1;
+  for (const std::int64_t size : all) count *= static_cast<std::size_t>(size);
+  return std::span(static_cast<float*>(buffer->data), count);
+}
+Result<std::span<const float>> Call::floats(std::int64_t argument) const {
+  return TFD_TRY(floats_of("argument", frame_.arguments, argument));
+}
+Result<std::span<float>> Call::result_floats(std::int64_t result) const {
+  return floats_of("result", frame_.results, result);
 }
 
 Result<char> Call::letter(std::string_view name, std::string_view allowed) const {
@@ -205,6 +238,48 @@ void* returned(const CallFrame& frame, std::string_view name, const Result<void>
   const std::string message = fmt::format("{}: {}", name, result.error().message);
   ErrorCreateArgs args{sizeof(ErrorCreateArgs), nullptr, message.c_str(), code_of(result.error().code)};
   return frame.table->create_error(&args);
+}
+
+void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<void(std::int64_t)>& piece) {
+  // Helpers may begin when all is done: they own what they look at first. A piece is run by whoever takes it, and this
+  // thread takes pieces, too, so that nothing waits for a thread of the pool.
+  struct Shared {
+    std::int64_t count;
+    const std::function<void(std::int64_t)>* piece;  // of a caller that waits until all pieces are done
+    std::atomic<std::int64_t> next{0}, done{0};
+
+    void work() {
+      for (std::int64_t i = next++; i < count; i = next++) {
+        (*piece)(i);
+        if (++done == count) done.notify_all();
+      }
+    }
+  };
+  const auto destroy = [&](void* error) {
+    ErrorDestroyArgs args{sizeof(ErrorDestroyArgs), nullptr, error};
+    frame.table->destroy_error(&args);
+  };
+  std::int64_t threads = 1;
+  if (count > 1 && frame.table->struct_size >= sizeof(Table)) {
+    ThreadCountArgs args{sizeof(ThreadCountArgs), nullptr, frame.context, &threads};
+    if (void* const error = frame.table->count_threads(&args)) destroy(error);
+  }
+  const auto shared = std::make_shared<Shared>(count, &piece);
+  for (std::int64_t i = std::min(threads, count); i > 1; --i) {
+    auto own = std::make_unique<std::shared_ptr<Shared>>(shared);
+    const auto task = [](void* data) {
+      const std::unique_ptr<std::shared_ptr<Shared>> mine(static_cast<std::shared_ptr<Shared>*>(data));
+      (*mine)->work();
+    };
+    ScheduleArgs args{sizeof(ScheduleArgs), nullptr, frame.context, task, own.get()};
+    if (void* const error = frame.table->schedule(&args)) {
+      destroy(error);
+      break;
+    }
+    static_cast<void>(own.release());
+  }
+  shared->work();
+  for (std::int64_t done = shared->done; done < count; done = shared->done) shared->done.wait(done);
 }
 
 /// The kind as a number: a newer plug-in than our header has kinds that the enumeration doesn't name.

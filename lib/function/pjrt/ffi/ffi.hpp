@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -37,17 +38,43 @@ struct ErrorCreateArgs {
   int code;
 };
 
-/// The plug-in's own functions; a handler needs the first only.
+struct ErrorDestroyArgs {
+  std::size_t struct_size;
+  Extension* extensions;
+  void* error;
+};
+
+struct ScheduleArgs {
+  std::size_t struct_size;
+  Extension* extensions;
+  void* context;
+  void (*task)(void*);
+  void* data;
+};
+
+struct ThreadCountArgs {
+  std::size_t struct_size;
+  Extension* extensions;
+  void* context;
+  std::int64_t* count;
+};
+
+/// The plug-in's own functions, of which handlers need four.
 struct Table {
   std::size_t struct_size;
   Extension* extensions;
   Version version;
   const void* internal;
   void* (*create_error)(ErrorCreateArgs*);
+  void* get_message;
+  void (*destroy_error)(ErrorDestroyArgs*);
+  void* others[8];
+  void* (*schedule)(ScheduleArgs*);
+  void* (*count_threads)(ThreadCountArgs*);
 };
 
 /// The numbers are those of xla::PrimitiveType.
-enum class Type : int { kBool = 1, kS32 = 4, kU8 = 6, kU64 = 9, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
+enum class Type : int { kBool = 1, kS32 = 4, kS64 = 5, kU8 = 6, kU64 = 9, kF32 = 11, kF64 = 12, kC64 = 15, kC128 = 18 };
 
 struct Buffer {
   std::size_t struct_size;
@@ -77,11 +104,17 @@ struct Buffers {
   void** values;
 };
 
+struct Array {
+  Type dtype;
+  std::size_t size;
+  void* data;
+};
+
 struct Attributes {
   std::size_t struct_size;
   Extension* extensions;
   std::int64_t size;
-  int* types;  // 3: a Scalar
+  int* types;  // 1: an Array, 3: a Scalar
   Text** names;
   void** values;
 };
@@ -171,6 +204,10 @@ class Call {
     return to;
   }
 
+  /// The elements of an argument, or result, of f32 and any shape.
+  Result<std::span<const float>> floats(std::int64_t argument) const;
+  Result<std::span<float>> result_floats(std::int64_t result) const;
+
   /// Makes the only result the only argument, of the same type and shape: nothing where both have the same memory.
   Result<void> copy_argument() const;
 
@@ -178,6 +215,8 @@ class Call {
   Result<char> letter(std::string_view name, std::string_view allowed) const;
   Result<int> number(std::string_view name) const;
   Result<bool> flag(std::string_view name) const;
+  /// Reads an attribute that is a list of s64.
+  Result<std::span<const std::int64_t>> numbers(std::string_view name) const;
 
  private:
   static std::int64_t product(std::initializer_list<std::int64_t> dims);
@@ -185,6 +224,8 @@ class Call {
                                     std::span<const std::int64_t> batch, std::initializer_list<std::int64_t> dims);
   Result<std::span<const std::int64_t>> dims(std::int64_t argument, std::size_t least_rank) const;
   Result<const void*> scalar(std::string_view name, Type type) const;
+  Result<const void*> attribute(std::string_view name, int kind) const;
+  static Result<std::span<float>> floats_of(const char* kind, const Buffers& list, std::int64_t index);
 
   const CallFrame& frame_;
 };
@@ -194,6 +235,10 @@ class Call {
 bool is_answered(const CallFrame& frame);
 /// Return value of a handler.
 void* returned(const CallFrame& frame, std::string_view name, const Result<void>& result);
+
+/// Runs pieces 0 to `count` - 1 on the plug-in's threads and this one. Returns when all have run. A piece must not
+/// throw or wait for another one.
+void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<void(std::int64_t)>& piece);
 
 /// Registers the handlers once per plug-in. False: it lacks the extension.
 Result<bool> register_handlers(const Api& api, std::span<const std::pair<std::string_view, Handler*>> handlers);

@@ -13,6 +13,8 @@ namespace tfd::function {
 
 /// The newest instruction set of the first processor in /proc/cpuinfo's text: "AVX2"; empty if it is not known.
 std::string isa_of_cpu(std::string_view cpuinfo);
+/// The last --xla_cpu_max_isa among XLA's flags, in capitals; empty: there is none.
+std::string isa_limit(const std::string& xla_flags);
 /// The one that XLA uses in this process: this processor's, or that of xla_cpu_max_isa in XLA_FLAGS if it is older.
 /// Empty if it is not known.
 std::string find_isa(const Environment& env);

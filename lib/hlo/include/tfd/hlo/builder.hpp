@@ -130,6 +130,9 @@ class Builder {
   Value all_reduce(const Value& value, int replicas);
   /// Calls one of our functions, which has a typed handler, for its effect: with its attribute `index`.
   void call_out(std::string_view target, std::span<const Value> operands, std::size_t index);
+  /// Calls a function of ours that computes from two operands (kernel_call.hpp). All arrays are row-major.
+  Value call_kernel(std::string_view target, const Value& a, const Value& b, const tensor::TensorSpec& result,
+                    std::span<const std::int64_t> numbers);
   /// This replica's id: a scalar, u32.
   Value replica_id();
 

@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A module as XLA:CPU runs it fast: operations for which it has no kernel (grouped, depthwise, transposed and
-// three-dimensional convolutions and their gradients, pools and theirs) are written with others. They compute
-// what StableHLO specifies, up to the order of sums. Thread rule: pure function.
+// three-dimensional convolutions and their gradients, pools and theirs) are written with others, and dots and
+// convolutions as calls of a kernel library, if there is one. They compute what StableHLO specifies, up to the order of
+// sums. Thread rule: pure function.
 //
 //   const std::optional<RewrittenModule> fast = for_cpu(module);
 //   if (fast) fast->operations.front().how;  // "8 convolutions of a group each"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tfd/hlo/kernel_call.hpp"
 #include "tfd/hlo/module.hpp"
 
 namespace tfd::hlo {
@@ -24,7 +27,11 @@ struct RewrittenModule {
   Module module;
   std::vector<RewrittenOperation> operations;  // in the order of the text
 };
+struct CpuOptions {
+  /// Whether the kernel library is good at a convolution; empty: there is none.
+  std::function<bool(const ConvolutionCall&)> takes_convolution = {};
+};
 /// nullopt: there is nothing to rewrite, as in bytecode.
-std::optional<RewrittenModule> for_cpu(const Module& module);
+std::optional<RewrittenModule> for_cpu(const Module& module, const CpuOptions& options = {});
 
 }  // namespace tfd::hlo
