@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -246,13 +247,22 @@ void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<
   struct Shared {
     std::int64_t count;
     const std::function<void(std::int64_t)>* piece;  // of a caller that waits until all pieces are done
-    std::atomic<std::int64_t> next{0}, done{0};
+    std::atomic<std::int64_t> next{0};
+    Mutex mutex;
+    std::int64_t done TFD_GUARDED_BY(mutex) = 0;
+    std::condition_variable all_done;
 
+    Shared(std::int64_t pieces, const std::function<void(std::int64_t)>& body) : count(pieces), piece(&body) {}
     void work() {
       for (std::int64_t i = next++; i < count; i = next++) {
         (*piece)(i);
-        if (++done == count) done.notify_all();
+        const MutexLock lock(mutex);
+        if (++done == count) all_done.notify_all();
       }
+    }
+    void wait() {
+      MutexLock lock(mutex);
+      lock.wait(all_done, Deadline::never(), [this]() TFD_REQUIRES(mutex) { return done == count; });
     }
   };
   const auto destroy = [&](void* error) {
@@ -264,7 +274,7 @@ void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<
     ThreadCountArgs args{sizeof(ThreadCountArgs), nullptr, frame.context, &threads};
     if (void* const error = frame.table->count_threads(&args)) destroy(error);
   }
-  const auto shared = std::make_shared<Shared>(count, &piece);
+  const auto shared = std::make_shared<Shared>(count, piece);
   for (std::int64_t i = std::min(threads, count); i > 1; --i) {
     auto own = std::make_unique<std::shared_ptr<Shared>>(shared);
     const auto task = [](void* data) {
@@ -279,7 +289,7 @@ void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<
     static_cast<void>(own.release());
   }
   shared->work();
-  for (std::int64_t done = shared->done; done < count; done = shared->done) shared->done.wait(done);
+  shared->wait();
 }
 
 /// The kind as a number: a newer plug-in than our header has kinds that the enumeration doesn't name.
