@@ -98,8 +98,11 @@ Result<std::string> find_kernels(const Environment& env) {
   if (!stated.empty())
     return fail(Code::kUsage, "TFD_KERNELS={}: it is {} (the plug-in's own kernels), {} (without oneDNN), or unset",
                 printable(stated), kXlaKernels, kOwnKernels);
-  use_onednn(env.get("TFD_ONEDNN"));
+  const std::string path = env.get("TFD_ONEDNN");
+  use_onednn(path);
   const auto library = find_onednn();
+  if (!library && !path.empty())
+    return fail(Code::kFailedPrecondition, "{}: name a libdnnl.so.3, or unset it", library.error().message);
   return library ? fmt::format("{}{}{}", kOwnKernels, kWithLibrary, *library) : std::string(kOwnKernels);
 }
 

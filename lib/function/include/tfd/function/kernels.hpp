@@ -22,7 +22,7 @@ inline constexpr std::string_view kOwnKernels = "tfd-1";
 inline constexpr char kWithLibrary = '+';
 
 /// TFD_KERNELS: "xla", "tfd-1", or nothing: tfd's choice with oneDNN (TFD_ONEDNN, or the system's), if it can be
-/// loaded. kUsage for anything else.
+/// loaded. kUsage for anything else. kFailedPrecondition: TFD_ONEDNN names something else than such a library.
 Result<std::string> find_kernels(const Environment& env);
 /// Finds kernels that two processes both have: without oneDNN where it differs, else the plug-in's own.
 std::string common_kernels(const std::string& a, const std::string& b);
