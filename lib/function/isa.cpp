@@ -93,13 +93,12 @@ std::optional<std::string> common_isa(const std::string& a, const std::string& b
 }
 
 Result<std::string> find_kernels(const Environment& env) {
-  const std::string stated = env.get("TFD_KERNELS");
+  const std::string stated = env.get("TFD_KERNELS"), path = env.get("TFD_ONEDNN");
+  use_onednn(path);  // also for a group that agrees on it later
   if (stated == kXlaKernels || stated == kOwnKernels) return stated;
   if (!stated.empty())
     return fail(Code::kUsage, "TFD_KERNELS={}: it is {} (the plug-in's own kernels), {} (without oneDNN), or unset",
                 printable(stated), kXlaKernels, kOwnKernels);
-  const std::string path = env.get("TFD_ONEDNN");
-  use_onednn(path);
   const auto library = find_onednn();
   if (!library && !path.empty())
     return fail(Code::kFailedPrecondition, "{}: name a libdnnl.so.3, or unset it", library.error().message);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -37,10 +36,14 @@ class CpuRewriter {
 
   void run() {
     if (!find_prefix()) return;
+    count_names(Lexer(text_));
     Token before[2];  // "%5", "="
     for (Lexer lexer(text_); lexer.peek().kind != TokenKind::kEnd;) {
       const Token token = lexer.take();
-      if (token.is_word("func.func")) enter_function(lexer);
+      if (token.is_word("func.func")) {
+        count_names(lexer);
+        enter_function(lexer);
+      }
       if (token.is('^')) forget_arguments(lexer);
       if (token.kind == TokenKind::kValue && defines(lexer)) forget(token.text);
       const bool names_one = token.kind == TokenKind::kWord || token.kind == TokenKind::kString;
@@ -51,7 +54,7 @@ class CpuRewriter {
     }
   }
 
-  bool has_done() const { return !done_.empty(); }
+  bool has_done() const { return !edits_.empty(); }
   std::vector<RewrittenOperation> operations() && { return std::move(done_); }
   std::string text() const {
     std::string out;
@@ -95,6 +98,14 @@ class CpuRewriter {
     zeros_.erase(value);
     in_memory_.erase(value);
   }
+  /// Counts how often each value is named up to the next function.
+  void count_names(Lexer lexer) {
+    times_named_.clear();
+    if (!has_library()) return;
+    while (lexer.peek().kind != TokenKind::kEnd && !lexer.peek().is_word("func.func"))
+      if (const Token token = lexer.take(); token.kind == TokenKind::kValue) ++times_named_[token.text];
+  }
+
   /// ^bb0(%a: tensor<f32>, %b: tensor<f32>):
   void forget_arguments(Lexer lexer) {
     while (lexer.peek().kind != TokenKind::kEnd && !lexer.peek().is(')') && !lexer.peek().is('^')) {
@@ -161,18 +172,21 @@ class CpuRewriter {
     if (!is_call) rewritten = rewrite_with_others(builder, operation);
     written_ += builder.operation_count();
     if (!rewritten || rewritten->value.spec() != operation.spec) return;
-    if (operation.kind == "transpose") {  // of a dot that is done already
+    const OperationText* listed = &operation;
+    if (operation.kind == "transpose") {
+      Dot& dot = dots_.find(operation.operands[0].name)->second;
+      listed = std::exchange(dot.is_done, true) ? nullptr : &dot.operation;
       transposes_.erase(std::string(operation.result));
       in_memory_.emplace(operation.result);
-      edits_.push_back({operation.begin, operation.end, builder.take_operations(rewritten->value, operation.result)});
-      return;
     }
     if (!is_call) in_memory_.erase(std::string(operation.result));  // it may end with an operation of loops
-    RewrittenOperation done{std::string(operation.kind), {}, std::move(rewritten->how)};
-    for (const OperandText& operand : operation.operands)
-      if (!operand.spec.shape.empty())
-        done.from += fmt::format("{}{}", done.from.empty() ? "" : ", ", tensor::format_spec(operand.spec));
-    done_.push_back(std::move(done));
+    if (listed != nullptr) {
+      RewrittenOperation done{std::string(listed->kind), {}, std::move(rewritten->how)};
+      for (const OperandText& operand : listed->operands)
+        if (!operand.spec.shape.empty())
+          done.from += fmt::format("{}{}", done.from.empty() ? "" : ", ", tensor::format_spec(operand.spec));
+      done_.push_back(std::move(done));
+    }
     edits_.push_back({operation.begin, operation.end, builder.take_operations(rewritten->value, operation.result)});
   }
 
@@ -188,7 +202,8 @@ class CpuRewriter {
   /// An operand, before its transposes.
   Transposed in_memory(const OperandText& operand) const {
     const auto found = transposes_.find(operand.name);
-    return found != transposes_.end() ? found->second : as_it_lies(operand);
+    // XLA hasn't checked yet that a value has one type.
+    return found != transposes_.end() && spec_of(found->second) == operand.spec ? found->second : as_it_lies(operand);
   }
 
   /// `result_at`: where the dimensions of the dot are in memory; `result`: its type in memory.
@@ -206,27 +221,13 @@ class CpuRewriter {
   std::optional<RewrittenValue> call_transposed_dot(Builder& builder, const OperationText& operation) {
     const auto transpose = read_transpose(operation);
     const auto found = transpose ? dots_.find(transpose->value.name) : dots_.end();
-    if (found == dots_.end() || count_uses(found->second.operation) != 1) return std::nullopt;
+    if (found == dots_.end() || found->second.operation.spec != transpose->value.spec) return std::nullopt;
     const Dot& dot = found->second;
+    const auto named = times_named_.find(dot.operation.result.substr(1));
+    if (named == times_named_.end() || named->second != 2) return std::nullopt;  // where it is defined, and here
     std::vector<std::size_t> result_at(transpose->dimensions.size());
     for (std::size_t i = 0; i < result_at.size(); ++i) result_at[transpose->dimensions[i]] = i;
     return call_dot(builder, dot.operation, dot.left, dot.right, result_at, operation.spec);
-  }
-
-  /// How often the rest of the function names the result of an operation.
-  std::size_t count_uses(const OperationText& operation) {
-    std::size_t out = 0;
-    const std::string_view rest = text_.substr(operation.end, text_.find("func.func", operation.end) - operation.end);
-    read_ += rest.size();
-    for (std::size_t at = rest.find(operation.result); at != std::string_view::npos;
-         at = rest.find(operation.result, at + 1)) {
-      const std::size_t behind = at + operation.result.size();
-      const char next = behind < rest.size() ? rest[behind] : ' ';
-      const bool is_longer = std::isalnum(static_cast<unsigned char>(next)) != 0 || next == '_' || next == '.' ||
-                             next == '$' || next == '-';
-      out += is_longer ? 0U : 1U;
-    }
-    return out;
   }
 
   std::optional<RewrittenValue> call_library(Builder& builder, const OperationText& operation) {
@@ -237,8 +238,10 @@ class CpuRewriter {
     const Value a = builder.outer(left.value.name, left.value.spec),
                 b = builder.outer(right.value.name, right.value.spec);
     if (is_dot) {
-      dots_.insert_or_assign(std::string(operation.result), Dot{operation, left, right});
-      return call_dot(builder, operation, left, right, as_it_lies({"", operation.spec}).dimensions, operation.spec);
+      auto call =
+          call_dot(builder, operation, left, right, as_it_lies({"", operation.spec}).dimensions, operation.spec);
+      dots_.insert_or_assign(std::string(operation.result), Dot{operation, left, right, call.has_value()});
+      return call;
     }
     const auto read = read_convolution(operation);
     const auto found = read ? find_convolution_call(*read, operation, left, right) : std::nullopt;
@@ -342,7 +345,9 @@ class CpuRewriter {
   struct Dot {
     OperationText operation;
     Transposed left, right;
+    bool is_done = false;  // listed
   };
+  std::map<std::string_view, int> times_named_;  // values of this function, without their '%'
   std::map<std::string, Transposed, std::less<>> transposes_;
   std::map<std::string, Dot, std::less<>> dots_;
   std::set<std::string, std::less<>> zeros_, in_memory_;  // scalars; values

@@ -126,6 +126,8 @@ Transposed as_it_lies(const OperandText& operand) {
   return out;
 }
 
+tensor::TensorSpec spec_of(const Transposed& operand) { return {operand.value.spec.dtype, shape_of(operand)}; }
+
 std::optional<Transposed> read_transpose(const OperationText& transpose) {
   if (transpose.operands.size() != 1) return std::nullopt;
   const Shape& shape = transpose.operands[0].spec.shape;
@@ -138,7 +140,7 @@ std::optional<Transposed> read_transpose(const OperationText& transpose) {
       return std::nullopt;
     out.dimensions.push_back(at);
   }
-  return shape_of(out) == transpose.spec.shape ? std::optional(std::move(out)) : std::nullopt;
+  return spec_of(out) == transpose.spec ? std::optional(std::move(out)) : std::nullopt;
 }
 
 Transposed compose(const Transposed& inner, const Transposed& outer) {

@@ -20,6 +20,8 @@ struct Transposed {
   std::vector<std::size_t> dimensions;
 };
 Transposed as_it_lies(const OperandText& operand);
+/// The type that the operation sees.
+tensor::TensorSpec spec_of(const Transposed& operand);
 /// nullopt for a text that isn't as MLIR prints it.
 std::optional<Transposed> read_transpose(const OperationText& transpose);
 /// The operand of `outer`, if that is `inner`.

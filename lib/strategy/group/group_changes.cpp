@@ -54,9 +54,11 @@ void GroupMember::use_kernels(const std::vector<Standing>& all) {
   const bool has_them = function::has_kernels(common);
   if (has_them && !own.keeps_isa && own.kernels != common) trainer_.use_kernels(common);
   if (common.empty() || has_them) return tell_unlike(describe_unlike_kernels(all, names_), told_kernels_);
-  if (std::exchange(told_kernels_, common) != common)
-    options_.group.log.warning("this version of tfd doesn't have the kernels '{}' of the others: the bits may differ",
-                               printable(common));
+  if (std::exchange(told_kernels_, common) == common) return;
+  const auto library = function::find_onednn();
+  options_.group.log.warning(
+      "the others compute by the kernels '{}', which this process doesn't have (its oneDNN: {}): the bits may differ",
+      printable(common), library ? *library : "none");
 }
 
 void GroupMember::tell_unlike(const std::optional<UnlikeIsa>& unlike, std::string& told) {

@@ -228,6 +228,35 @@ TEST_CASE("for_cpu: a dot whose transpose alone is used writes that") {
         std::string::npos);
 }
 
+TEST_CASE("for_cpu: values that a text gives two types") {
+  const std::string transpose = "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>\n";
+  CHECK(called(transpose + "%1 = stablehlo.transpose %0, dims = [2, 1, 0] : (tensor<2x3x4xf32>) -> tensor<4x3x2xf32>\n")
+            .empty());
+  CHECK(called("%5 = " + kDot +
+               "\n%6 = stablehlo.transpose %5, dims = [2, 1, 0] : (tensor<2x3x4xf32>) -> "
+               "tensor<4x3x2xf32>\n")
+            .find("%6 = stablehlo.transpose %5") != std::string::npos);
+  CHECK(called(transpose + "%5 = stablehlo.convolution(%0, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+                           "window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+                           "(tensor<8x16x16x32xf32>, tensor<3x3x32x48xf32>) -> tensor<8x14x14x48xf32>\n")
+            .find("@tfd.convolution(%0, %k)") != std::string::npos);
+}
+
+TEST_CASE("for_cpu: a dot that is done only as its transpose is listed, and many of them are all found") {
+  const std::string rows =
+      "contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>";
+  std::string text = "func.func public @main(%a: t) {\n";
+  for (int i = 0; i < 200; ++i)
+    text += fmt::format(
+        "%{0} = stablehlo.dot_general %a, %b, {1}\n%{2} = stablehlo.transpose %{0}, dims = [1, 0] : "
+        "(tensor<256x256xf32>) -> tensor<256x256xf32>\n",
+        2 * i, rows, 2 * i + 1);
+  const auto done = for_cpu(module_with(text + "}\n"), kTakesAll);
+  REQUIRE(done);
+  CHECK(done->operations.size() == 200);
+  CHECK(done->operations.back().operation == "dot_general");
+}
+
 TEST_CASE("for_cpu: dots that the library doesn't take stay") {
   const auto stays = [](const std::string& operation) { return called("%5 = " + operation + "\n").empty(); };
   CHECK(!stays(kDot));

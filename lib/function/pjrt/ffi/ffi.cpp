@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <set>
 
 #include "tfd/base/text.hpp"
@@ -276,7 +277,9 @@ void run_pieces(const CallFrame& frame, std::int64_t count, const std::function<
   }
   const auto shared = std::make_shared<Shared>(count, piece);
   for (std::int64_t i = std::min(threads, count); i > 1; --i) {
-    auto own = std::make_unique<std::shared_ptr<Shared>>(shared);
+    // Nothing may throw from here on: helpers use what the caller owns.
+    std::unique_ptr<std::shared_ptr<Shared>> own(new (std::nothrow) std::shared_ptr<Shared>(shared));
+    if (!own) break;
     const auto task = [](void* data) {
       const std::unique_ptr<std::shared_ptr<Shared>> mine(static_cast<std::shared_ptr<Shared>*>(data));
       (*mine)->work();

@@ -188,9 +188,11 @@ class Reorder {
 /// chooses the kernel's itself.
 class ConvolutionKernel {
  public:
-  static Result<std::shared_ptr<const ConvolutionKernel>> of(const Functions& f, const ConvolutionCall& call) {
+  /// `like`: another size, whose kernels have the same memory; null: oneDNN's choice.
+  static Result<std::shared_ptr<const ConvolutionKernel>> of(const Functions& f, const ConvolutionCall& call,
+                                                             const ConvolutionKernel* like) {
     auto out = std::make_shared<ConvolutionKernel>();
-    TFD_TRY(out->make(f, call));
+    TFD_TRY(out->make(f, call, like));
     return out;
   }
 
@@ -230,7 +232,7 @@ class ConvolutionKernel {
   }
 
  private:
-  Result<void> make(const Functions& f, const ConvolutionCall& call) {
+  Result<void> make(const Functions& f, const ConvolutionCall& call, const ConvolutionKernel* like) {
     kind_ = call.kind;
     void* made = nullptr;
     TFD_TRY(check(f.primitive_attr_create(&made), "make attributes"));
@@ -272,26 +274,30 @@ class ConvolutionKernel {
     kernel_theirs_ = TFD_TRY(describe(f, kernel, kernel_strides));
     x_dense_ = TFD_TRY(describe(f, x, features_last(x)));
     y_dense_ = TFD_TRY(describe(f, y, features_last(y)));
-    TFD_TRY(check(f.memory_desc_create_with_tag(&made, static_cast<int>(kernel.size()), kernel.data(), onednn::kF32,
-                                                onednn::kAny),
-                  "describe a kernel"));
-    const Handle any(made, {f.memory_desc_destroy});
+    Handle any;
+    if (like == nullptr) {
+      TFD_TRY(check(f.memory_desc_create_with_tag(&made, static_cast<int>(kernel.size()), kernel.data(), onednn::kF32,
+                                                  onednn::kAny),
+                    "describe a kernel"));
+      any = Handle(made, {f.memory_desc_destroy});
+    }
+    const void* const weights = like == nullptr ? any.get() : like->weights_;
 
     const char* const kMake = "make a convolution";
     TFD_TRY(check(f.convolution_forward(&made, f.engine, onednn::kForwardTraining, onednn::kDirect, x_dense_.get(),
-                                        any.get(), nullptr, y_dense_.get(), strides.data(), dilates.data(), low.data(),
+                                        weights, nullptr, y_dense_.get(), strides.data(), dilates.data(), low.data(),
                                         high.data(), attributes.get()),
                   kMake));
     Handle forward(made, {f.primitive_desc_destroy});
     if (kind_ == Kind::kForward) {
       made = forward.release();
     } else if (kind_ == Kind::kOfInput) {
-      TFD_TRY(check(f.convolution_backward_data(&made, f.engine, onednn::kDirect, x_dense_.get(), any.get(),
+      TFD_TRY(check(f.convolution_backward_data(&made, f.engine, onednn::kDirect, x_dense_.get(), weights,
                                                 y_dense_.get(), strides.data(), dilates.data(), low.data(), high.data(),
                                                 forward.get(), attributes.get()),
                     kMake));
     } else {
-      TFD_TRY(check(f.convolution_backward_weights(&made, f.engine, onednn::kDirect, x_dense_.get(), any.get(), nullptr,
+      TFD_TRY(check(f.convolution_backward_weights(&made, f.engine, onednn::kDirect, x_dense_.get(), weights, nullptr,
                                                    y_dense_.get(), strides.data(), dilates.data(), low.data(),
                                                    high.data(), forward.get(), attributes.get()),
                     kMake));
@@ -390,8 +396,10 @@ class ConvolutionPlan {
         piece.at_x = first * call_.x_batch;
         piece.at_y = first * call_.y_batch;
       }
+      // Pieces of a batch read one kernel, or their gradients are added.
+      const ConvolutionKernel* const like = i == 0 || by_outputs_ ? nullptr : pieces_.front().kernel.get();
       auto& kernel = kernels_[last - first];
-      if (!kernel) kernel = TFD_TRY(ConvolutionKernel::of(f_, part));
+      if (!kernel) kernel = TFD_TRY(ConvolutionKernel::of(f_, part, like));
       piece.kernel = kernel;
     }
     return {};
@@ -544,7 +552,7 @@ template <Result<void> (*kRun)(const ffi::CallFrame&, const Functions&)>
 void* handle(ffi::CallFrame* frame) {
   if (ffi::is_answered(*frame)) return nullptr;
   const auto run = [&]() -> Result<void> {
-    static const Functions& functions = *TFD_TRY(onednn::load_library());
+    const Functions& functions = *TFD_TRY(onednn::load_library());
     try {
       return kRun(*frame, functions);
     } catch (const std::bad_alloc&) {

@@ -42,7 +42,7 @@ class LoadedLibrary {
     const std::string path = asked_.empty() ? "libdnnl.so.3" : asked_;
     void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed: OpenMP has threads
     if (library == nullptr) return fail(Code::kFailedPrecondition, "it can't be loaded: {}", printable(::dlerror()));
-    Functions f;
+    Functions f{};
     std::string lacks;
     const auto find = [&](auto& function, const char* name) {
       void* const address = ::dlsym(library, name);

@@ -73,8 +73,8 @@ struct Functions {
   Status (*sgemm)(char transposes_a, char transposes_b, std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
                   const float* a, std::int64_t row_of_a, const float* b, std::int64_t row_of_b, float beta, float* c,
                   std::int64_t row_of_c);
-  void (*set_threads)(int count);  // OpenMP's, of this thread; null: the library has no threads
-  int (*max_threads)();
+  void (*set_threads)(int count) = nullptr;  // OpenMP's, of this thread; null: the library has no threads
+  int (*max_threads)() = nullptr;
 
   std::string name;        // "onednn-3.2.1"
   void* engine = nullptr;  // never destroyed: handlers may run until the process ends
