@@ -57,6 +57,8 @@ int position(std::span<const Level> levels, const std::string& name) {
   return found == levels.end() ? -1 : static_cast<int>(found - levels.begin());
 }
 
+std::string own_with(const std::string& library) { return fmt::format("{}{}{}", kOwnKernels, kWithLibrary, library); }
+
 }  // namespace
 
 std::string isa_limit(const std::string& xla_flags) {
@@ -102,7 +104,7 @@ Result<std::string> find_kernels(const Environment& env) {
   const auto library = find_onednn();
   if (!library && !path.empty())
     return fail(Code::kFailedPrecondition, "{}: name a libdnnl.so.3, or unset it", library.error().message);
-  return library ? fmt::format("{}{}{}", kOwnKernels, kWithLibrary, *library) : std::string(kOwnKernels);
+  return library ? own_with(*library) : std::string(kOwnKernels);
 }
 
 std::string common_kernels(const std::string& a, const std::string& b) {
@@ -114,7 +116,7 @@ std::string common_kernels(const std::string& a, const std::string& b) {
 bool has_kernels(const std::string& kernels) {
   if (kernels == kXlaKernels || kernels == kOwnKernels) return true;
   const auto library = find_onednn();
-  return library && kernels == fmt::format("{}{}{}", kOwnKernels, kWithLibrary, *library);
+  return library && kernels == own_with(*library);
 }
 
 }  // namespace tfd::function

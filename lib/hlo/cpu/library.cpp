@@ -36,6 +36,17 @@ Shape shape_of(const Transposed& operand) {
 }
 bool is_f32(const Transposed& operand) { return operand.value.spec.dtype == tensor::DType::kF32; }
 
+/// An array as an operation sees it, and the roles of its dimensions in a convolution.
+struct Array {
+  Shape shape;
+  std::vector<std::int64_t> strides;
+};
+Array array_of(const Transposed& operand) { return {shape_of(operand), strides_of(operand)}; }
+struct Side {
+  const Array& array;
+  Convolution::Positions at;
+};
+
 /// Some dimensions of an operand, as one.
 struct Merged {
   std::int64_t size = 1, stride = 1;
@@ -221,129 +232,85 @@ std::optional<FoundConvolution> find_convolution_call(const Convolution& c, cons
   const std::size_t rank = c.window.size();
   if (!is_f32(left) || !is_f32(kernel) || operation.spec.dtype != tensor::DType::kF32 || rank < 1 || rank > 3)
     return std::nullopt;
-  const Shape of_left = shape_of(left), of_kernel = shape_of(kernel), &result = operation.spec.shape;
-  const std::vector<std::int64_t> left_strides = strides_of(left), kernel_strides = strides_of(kernel),
-                                  result_strides = strides_of(as_it_lies({"", operation.spec}));
+  const Array of_left = array_of(left), of_kernel = array_of(kernel),
+              result = array_of(as_it_lies({"", operation.spec}));
   const auto all = [&](const auto& of_window) { return std::ranges::all_of(c.window, of_window); };
   const bool is_plain = all([](const auto& w) { return !w.is_reversed && w.dilation == 1; });
   std::int64_t taps = 1, positions = 1;
   for (std::size_t i = 0; i < rank; ++i) {
-    taps *= of_kernel[c.kernel.spatial[i]];
-    positions *= result[c.result.spatial[i]];
+    taps *= of_kernel.shape[c.kernel.spatial[i]];
+    positions *= result.shape[c.result.spatial[i]];
   }
   FoundConvolution out;
   ConvolutionCall& call = out.call;
   call.groups = c.feature_groups * c.batch_groups;
+  // Fills the call from its arrays, and from the windows of its dimensions. A kernel's inputs are its "batch", and its
+  // outputs its "feature".
+  const auto turned = [](const Convolution::Positions& at) {
+    return Convolution::Positions{at.feature, at.batch, at.spatial};
+  };
+  const auto fill = [&](Kind kind, const Side& x, const Side& kernel_of, const Side& y, const auto& window_of) {
+    call.kind = kind;
+    call.batch = x.array.shape[x.at.batch];
+    call.inputs = x.array.shape[x.at.feature] / call.groups;
+    call.outputs = y.array.shape[y.at.feature] / call.groups;
+    call.x_batch = x.array.strides[x.at.batch];
+    call.x_feature = x.array.strides[x.at.feature];
+    call.y_batch = y.array.strides[y.at.batch];
+    call.y_feature = y.array.strides[y.at.feature];
+    call.kernel_input = kernel_of.array.strides[kernel_of.at.batch];
+    call.kernel_output = kernel_of.array.strides[kernel_of.at.feature];
+    call.kernel_group = kind == Kind::kOfInput ? call.kernel_input * call.inputs : call.kernel_output * call.outputs;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::size_t of_x = x.at.spatial[i], of_taps = kernel_of.at.spatial[i], of_y = y.at.spatial[i];
+      ConvolutionCall::Spatial spatial{.x = x.array.shape[of_x],
+                                       .kernel = kernel_of.array.shape[of_taps],
+                                       .y = y.array.shape[of_y],
+                                       .low = c.window[i].low,
+                                       .x_stride = x.array.strides[of_x],
+                                       .kernel_stride = kernel_of.array.strides[of_taps],
+                                       .y_stride = y.array.strides[of_y]};
+      window_of(c.window[i], spatial);
+      call.spatial.push_back(spatial);
+    }
+  };
+  // The padding of a window that is seen from its other end.
+  const auto turn_low = [](ConvolutionCall::Spatial& s) { s.low = (s.kernel - 1) * s.dilation - s.low; };
   if (is_plain && taps > positions && c.feature_groups == 1) {
     // The gradient of a kernel: features of x are the batch here, and positions of y those of the kernel.
-    call.kind = Kind::kOfKernel;
-    call.batch = of_left[c.left.feature];
-    call.inputs = of_left[c.left.batch] / call.groups;
-    call.outputs = of_kernel[c.kernel.feature] / call.groups;
-    call.x_batch = left_strides[c.left.feature];
-    call.x_feature = left_strides[c.left.batch];
-    call.y_batch = kernel_strides[c.kernel.batch];
-    call.y_feature = kernel_strides[c.kernel.feature];
-    call.kernel_input = result_strides[c.result.batch];
-    call.kernel_output = result_strides[c.result.feature];
-    call.kernel_group = call.kernel_output * call.outputs;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto& w = c.window[i];
-      const std::size_t x = c.left.spatial[i], y = c.kernel.spatial[i], at = c.result.spatial[i];
-      call.spatial.push_back({.x = of_left[x],
-                              .kernel = result[at],
-                              .y = of_kernel[y],
-                              .stride = w.kernel_dilation,
-                              .dilation = w.stride,
-                              .low = w.low,
-                              .x_stride = left_strides[x],
-                              .kernel_stride = result_strides[at],
-                              .y_stride = kernel_strides[y]});
-    }
+    fill(Kind::kOfKernel, {of_left, turned(c.left)}, {result, c.result}, {of_kernel, c.kernel},
+         [](const auto& w, auto& s) {
+           s.stride = w.kernel_dilation;
+           s.dilation = w.stride;
+         });
   } else if (call.groups == 1 && taps > positions &&
              all([](const auto& w) { return !w.is_reversed && w.kernel_dilation == 1; })) {
     // The gradient of a transposed convolution's kernel. That convolution is the gradient of another one's input, and
     // its output is that one's input.
     out.swaps_sides = true;
     out.reverses_result = positions > 1;
-    call.kind = Kind::kOfKernel;
-    call.batch = of_left[c.left.feature];
-    call.inputs = of_kernel[c.kernel.feature];
-    call.outputs = of_left[c.left.batch];
-    call.x_batch = kernel_strides[c.kernel.batch];
-    call.x_feature = kernel_strides[c.kernel.feature];
-    call.y_batch = left_strides[c.left.feature];
-    call.y_feature = left_strides[c.left.batch];
-    call.kernel_input = result_strides[c.result.feature];
-    call.kernel_output = result_strides[c.result.batch];
-    call.kernel_group = call.kernel_input * call.inputs;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto& w = c.window[i];
-      const std::size_t y = c.left.spatial[i], x = c.kernel.spatial[i], at = c.result.spatial[i];
-      call.spatial.push_back({.x = of_kernel[x],
-                              .kernel = result[at],
-                              .y = of_left[y],
-                              .stride = w.dilation,
-                              .dilation = w.stride,
-                              .low = (result[at] - 1) * w.stride - w.low,
-                              .x_stride = kernel_strides[x],
-                              .kernel_stride = result_strides[at],
-                              .y_stride = left_strides[y]});
-    }
+    fill(Kind::kOfKernel, {of_kernel, c.kernel}, {result, turned(c.result)}, {of_left, turned(c.left)},
+         [&](const auto& w, auto& s) {
+           s.stride = w.dilation;
+           s.dilation = w.stride;
+           turn_low(s);
+         });
   } else if (is_plain && c.batch_groups == 1) {
-    call.kind = Kind::kForward;
-    call.batch = of_left[c.left.batch];
-    call.inputs = of_kernel[c.kernel.batch];
-    call.outputs = of_kernel[c.kernel.feature] / call.groups;
-    call.x_batch = left_strides[c.left.batch];
-    call.x_feature = left_strides[c.left.feature];
-    call.y_batch = result_strides[c.result.batch];
-    call.y_feature = result_strides[c.result.feature];
-    call.kernel_input = kernel_strides[c.kernel.batch];
-    call.kernel_output = kernel_strides[c.kernel.feature];
-    call.kernel_group = call.kernel_output * call.outputs;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto& w = c.window[i];
-      const std::size_t x = c.left.spatial[i], at = c.kernel.spatial[i], y = c.result.spatial[i];
-      call.spatial.push_back({.x = of_left[x],
-                              .kernel = of_kernel[at],
-                              .y = result[y],
-                              .stride = w.stride,
-                              .dilation = w.kernel_dilation,
-                              .low = w.low,
-                              .x_stride = left_strides[x],
-                              .kernel_stride = kernel_strides[at],
-                              .y_stride = result_strides[y]});
-    }
+    fill(Kind::kForward, {of_left, c.left}, {of_kernel, c.kernel}, {result, c.result}, [](const auto& w, auto& s) {
+      s.stride = w.stride;
+      s.dilation = w.kernel_dilation;
+    });
   } else if (c.batch_groups == 1 && all([](const auto& w) { return w.stride == 1; })) {
     // The gradient of an input, or a transposed convolution: its operand is y, and its kernel the other way round.
     const bool is_reversed = all([](const auto& w) { return w.is_reversed; });
     if (!is_reversed && !all([](const auto& w) { return !w.is_reversed; })) return std::nullopt;
     out.reverses_kernel = !is_reversed && taps > 1;
-    call.kind = Kind::kOfInput;
-    call.batch = of_left[c.left.batch];
-    call.outputs = of_kernel[c.kernel.batch];
-    call.inputs = of_kernel[c.kernel.feature] / call.groups;
-    call.y_batch = left_strides[c.left.batch];
-    call.y_feature = left_strides[c.left.feature];
-    call.x_batch = result_strides[c.result.batch];
-    call.x_feature = result_strides[c.result.feature];
-    call.kernel_output = kernel_strides[c.kernel.batch];
-    call.kernel_input = kernel_strides[c.kernel.feature];
-    call.kernel_group = call.kernel_input * call.inputs;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const auto& w = c.window[i];
-      const std::size_t y = c.left.spatial[i], at = c.kernel.spatial[i], x = c.result.spatial[i];
-      call.spatial.push_back({.x = result[x],
-                              .kernel = of_kernel[at],
-                              .y = of_left[y],
-                              .stride = w.dilation,
-                              .dilation = w.kernel_dilation,
-                              .low = (of_kernel[at] - 1) * w.kernel_dilation - w.low,
-                              .x_stride = result_strides[x],
-                              .kernel_stride = kernel_strides[at],
-                              .y_stride = left_strides[y]});
-    }
+    fill(Kind::kOfInput, {result, c.result}, {of_kernel, turned(c.kernel)}, {of_left, c.left},
+         [&](const auto& w, auto& s) {
+           s.stride = w.dilation;
+           s.dilation = w.kernel_dilation;
+           turn_low(s);
+         });
   } else {
     return std::nullopt;
   }
